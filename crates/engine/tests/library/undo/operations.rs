@@ -7,6 +7,26 @@ use emendate::{Config, Engine, StateLocation};
 use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
+use tempfile::TempDir;
+
+/// A directory with two roots.
+struct TwoRoots {
+    base: PathBuf,
+    roots: Vec<PathBuf>,
+    _directory: TempDir,
+}
+
+impl TwoRoots {
+    fn new() -> TwoRoots {
+        let directory = tempfile::tempdir().unwrap();
+        let base = emendate_os::paths::canonical(directory.path()).unwrap();
+        let roots: Vec<PathBuf> = ["one", "two"].iter().map(|name| base.join(name)).collect();
+        for root in &roots {
+            fs::create_dir(root).unwrap();
+        }
+        TwoRoots { base, roots, _directory: directory }
+    }
+}
 
 #[test]
 fn edit_is_undone_and_redone_across_processes() {
@@ -281,17 +301,14 @@ fn eight_concurrent_sessions_share_one_history() {
 
 #[test]
 fn one_operation_on_two_roots_is_undone() {
-    let dir = tempfile::tempdir().unwrap();
-    let base = emendate_os::paths::canonical(dir.path()).unwrap();
-    let roots: Vec<PathBuf> = ["one", "two"].iter().map(|name| base.join(name)).collect();
-    for root in &roots {
-        fs::create_dir(root).unwrap();
+    let TwoRoots { base, roots, .. } = &TwoRoots::new();
+    for root in roots {
         fs::write(root.join("f.txt"), "old\n").unwrap();
     }
-    let open = || Engine::open(&roots, StateLocation::Directory(base.join("state")), Config::default()).unwrap();
+    let open = || Engine::open(roots, StateLocation::Directory(base.join("state")), Config::default()).unwrap();
     let engine = open();
     let agent = caller("a");
-    for root in &roots {
+    for root in roots {
         ok(engine.call(&agent, "read", json!({ "file_path": root.join("f.txt") })));
     }
     let part = |root: &str| format!("*** Update File: {root}/f.txt\n@@\n-old\n+new\n");
@@ -303,7 +320,7 @@ fn one_operation_on_two_roots_is_undone() {
     // The log of the first root has the operation; in the second one it is not a change by others.
     ok(engine.call(&agent, "read", json!({ "file_path": roots[1].join("f.txt") })));
     ok(engine.call(&agent, "undo", json!({ "any_session": true })));
-    for root in &roots {
+    for root in roots {
         assert_eq!(fs::read_to_string(root.join("f.txt")).unwrap(), "old\n");
         ok(engine.call(&agent, "read", json!({ "file_path": root.join("f.txt") })));
     }
@@ -314,16 +331,11 @@ fn one_operation_on_two_roots_is_undone() {
 /// Another process reads the file in the second root right after the commit.
 #[test]
 fn change_of_two_roots_is_known_in_both_before_it_is_recorded() {
-    let dir = tempfile::tempdir().unwrap();
-    let base = emendate_os::paths::canonical(dir.path()).unwrap();
-    let roots: Vec<PathBuf> = ["one", "two"].iter().map(|name| base.join(name)).collect();
-    for root in &roots {
-        fs::create_dir(root).unwrap();
-    }
+    let TwoRoots { base, roots, .. } = &TwoRoots::new();
     let state = StateLocation::Directory(base.join("state"));
-    let open = || Engine::open(&roots, state.clone(), Config::default()).unwrap();
+    let open = || Engine::open(roots, state.clone(), Config::default()).unwrap();
     let read = |engine: &Engine| engine.call(&caller("b"), "read", json!({ "file_path": roots[1].join("f") }));
-    for root in &roots {
+    for root in roots {
         fs::write(root.join("f"), "old\n").unwrap();
     }
     ok(read(&open()));
@@ -333,7 +345,7 @@ fn change_of_two_roots_is_known_in_both_before_it_is_recorded() {
             ok(other.call(&caller("b"), "read", json!({ "file_path": path })));
         }
     };
-    let local = LocalStore::open(&roots).unwrap();
+    let local = LocalStore::open(roots).unwrap();
     let watched = Watched { local, reached: Box::new(reached) };
     let engine = Engine::with_store(Box::new(watched), state.clone(), Config::default()).unwrap();
     let part = |root: &str| format!("*** Update File: {root}/f\n@@\n-old\n+new\n");
@@ -348,18 +360,13 @@ fn change_of_two_roots_is_known_in_both_before_it_is_recorded() {
 
 #[test]
 fn later_change_of_a_file_in_the_second_root_is_merged() {
-    let dir = tempfile::tempdir().unwrap();
-    let base = emendate_os::paths::canonical(dir.path()).unwrap();
-    let roots: Vec<PathBuf> = ["one", "two"].iter().map(|name| base.join(name)).collect();
-    for root in &roots {
-        fs::create_dir(root).unwrap();
-    }
-    let engine = Engine::open(&roots, StateLocation::Directory(base.join("state")), Config::default()).unwrap();
+    let TwoRoots { base, roots, .. } = &TwoRoots::new();
+    let engine = Engine::open(roots, StateLocation::Directory(base.join("state")), Config::default()).unwrap();
     let agent = caller("a");
     let part = |root: &str| format!("*** Add File: {root}/f.txt\n+a\n+b\n+c\n");
     let patch = format!("*** Begin Patch\n{}{}*** End Patch\n", part("one"), part("two"));
     ok(engine.call(&agent, "apply", json!({ "input": patch, "directory": base })));
-    for root in &roots {
+    for root in roots {
         let path = root.join("f.txt");
         fs::write(&path, "others\nb\nc\n").unwrap();
         ok(engine.call(&agent, "edit", json!({ "file_path": path, "old_string": "c", "new_string": "C" })));
@@ -375,13 +382,8 @@ fn later_change_of_a_file_in_the_second_root_is_merged() {
 
 #[test]
 fn restore_by_an_operation_of_another_root_finds_the_last_change_of_the_file() {
-    let dir = tempfile::tempdir().unwrap();
-    let base = emendate_os::paths::canonical(dir.path()).unwrap();
-    let roots: Vec<PathBuf> = ["one", "two"].iter().map(|name| base.join(name)).collect();
-    for root in &roots {
-        fs::create_dir(root).unwrap();
-    }
-    let engine = Engine::open(&roots, StateLocation::Directory(base.join("state")), Config::default()).unwrap();
+    let TwoRoots { base, roots, .. } = &TwoRoots::new();
+    let engine = Engine::open(roots, StateLocation::Directory(base.join("state")), Config::default()).unwrap();
     let (one, two) = (roots[0].join("f"), roots[1].join("f"));
     let write = |path: &PathBuf, text: &str| {
         name_of(&ok(engine.call(&person(), "write", json!({ "file_path": path, "content": text }))))
