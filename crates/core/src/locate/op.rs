@@ -113,12 +113,22 @@ pub struct TextQuery {
     pub lines: bool,
     /// Names of the texts in messages.
     pub names: TextNames,
+    /// The 0-based rows of the new text that begin inside of a string, in order: they are never indented anew.
+    pub rows_in_strings: Vec<usize>,
 }
 
 impl TextQuery {
     /// Creates a query for this text, normalized to `\n` line ends without a byte order mark.
     pub fn new(old: &str, expected: ExpectedMatches) -> TextQuery {
-        TextQuery { old: normalize_text(old), expected, line: None, at: None, lines: false, names: TextNames::FIELDS }
+        TextQuery {
+            old: normalize_text(old),
+            expected,
+            line: None,
+            at: None,
+            lines: false,
+            names: TextNames::FIELDS,
+            rows_in_strings: Vec::new(),
+        }
     }
 }
 

@@ -222,6 +222,13 @@ impl<'a> MatchSearch<'a> {
         self.index.lines()
     }
 
+    /// True for a row of the new text that keeps its indentation, because it begins inside of a string. `wanted` has
+    /// that row; lines other than those of the call as they are have none.
+    pub(super) fn is_in_string(&self, wanted: &PatternLines<'_>, row: usize) -> bool {
+        let rows = &self.find.rows_in_strings;
+        !rows.is_empty() && std::ptr::eq(wanted, &raw const *self.pattern) && rows.binary_search(&row).is_ok()
+    }
+
     /// Returns a zero-based line of the file, without its line end.
     pub(super) fn line(&self, at: usize) -> &'a str {
         self.index.line(at)

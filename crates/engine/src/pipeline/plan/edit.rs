@@ -10,6 +10,7 @@ use crate::pipeline::plan::large::{LoadedSource, StreamedEdit, load_sized};
 use crate::pipeline::plan::notebook::{self, refuse_text_edit};
 use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits, PlacementStrategy, SeenVersion};
 use crate::pipeline::plan::stale;
+use crate::pipeline::plan::strings::resolve_beside_strings;
 use crate::session::base;
 use crate::session::base::KnownLines;
 use emendate_core::carried_text::{VersionPair, unproven};
@@ -79,7 +80,8 @@ struct TextPlacement<'a, 'o> {
 impl PlacementStrategy for TextPlacement<'_, '_> {
     fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, note }: KnownLines) -> Result<PlacedEdits> {
         let now = &file.now.snapshot;
-        let mut resolved = resolve(now, &(self.ops)(now)?, self.order, file.options.resolve_settings(false))?;
+        let (ops, settings) = ((self.ops)(now)?, file.options.resolve_settings(false));
+        let mut resolved = resolve_beside_strings(file.call, &file.place, now, &ops, self.order, settings)?;
         resolved.notes.extend(note);
         Ok(PlacedEdits::new(resolved, lines))
     }
@@ -100,7 +102,8 @@ pub(crate) fn carry_over(
     let SeenVersion { snapshot: seen, lines, of } = base;
     let theirs = ChangeSet::diff(seen, &now.snapshot);
     let foreign = stale::ForeignChange { seen, theirs: &theirs };
-    let mut mine = match resolve(seen, ops, order, options.resolve_settings(true)) {
+    let settings = options.resolve_settings(true);
+    let mut mine = match resolve_beside_strings(*call, &file.place, seen, ops, order, settings) {
         Ok(mine) => mine,
         // A person may have seen the file elsewhere; a model knows only what it was shown.
         Err(_) if call.caller.allows_unread() => {
