@@ -230,6 +230,14 @@ impl Hunk {
         self.side(HunkLineKind::Removed)
     }
 
+    /// True if the old side begins with a byte order mark, and the new side is the same text without it.
+    pub(crate) fn only_removes_mark(&self) -> bool {
+        let old = self.lines.iter().find(|line| line.kind != HunkLineKind::Added);
+        old.is_some_and(|line| line.text.starts_with('\u{FEFF}'))
+            && self.open.0 == self.open.1
+            && self.old_text().strip_prefix('\u{FEFF}') == Some(&*self.new_text())
+    }
+
     fn side(&self, without: HunkLineKind) -> String {
         let mut out = String::with_capacity(self.lines.iter().map(|line| line.text.len() + 1).sum());
         for line in self.lines.iter().filter(|line| line.kind != without) {

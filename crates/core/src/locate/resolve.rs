@@ -21,6 +21,7 @@ use crate::text::span::Span;
 use crate::work::{self, STEP_BYTES};
 use std::borrow::Cow;
 
+mod byte_order_mark;
 mod in_fence;
 mod in_turn;
 mod lone_cr;
@@ -96,6 +97,10 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
         resolved.notes.push(Note::CopiedNumbers);
     } else if let Cow::Owned(_) = repaired_ops {
         resolved.notes.push(lone_cr::NOTE);
+    }
+    if let Some(removal) = byte_order_mark::removal(base, ops) {
+        let splices = resolved.changes.splices().iter().cloned().chain([removal]);
+        resolved.changes = ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
     }
     let several = resolved.changes.splices().len() > 1;
     if resolved.changes.is_empty() || (several && resolved.changes.is_identity(base)) {

@@ -1,7 +1,7 @@
 //! One version of one file: its raw bytes, its decoded text, and the mapping between them.
 
 use crate::error::Result;
-use crate::text::change::ChangeSet;
+use crate::text::change::{ChangeSet, Splice};
 use crate::text::charset::{Codec, DeclaredEncoding, EncodingEvidence};
 use crate::text::content::{ContentId, ShortTag};
 use crate::text::decode::{self, OffsetMap};
@@ -275,6 +275,7 @@ impl Snapshot {
             || self.0.binary
             || self.0.codec.charset != crate::Charset::Utf8
             || !matches!(self.0.raw, RawBytes::Utf8(_))
+            || changes.splices().first().is_some_and(|first| self.changes_mark(first))
         {
             return None;
         }
@@ -284,6 +285,12 @@ impl Snapshot {
             mark -= skipped;
             &piece[skipped..]
         })))
+    }
+
+    /// True for a splice that adds or removes a byte order mark.
+    fn changes_mark(&self, first: &Splice) -> bool {
+        let mark = self.0.codec.mark;
+        first.span.start() < mark || mark == 0 && first.span.start() == 0 && first.text.starts_with(b"\xEF\xBB\xBF")
     }
 
     /// The line ends in use; counted on first use.
