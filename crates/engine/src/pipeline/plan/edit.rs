@@ -16,7 +16,7 @@ use crate::session::base::KnownLines;
 use emendate_core::carried_text::{VersionPair, unproven};
 use emendate_core::whole_text::whole_change;
 use emendate_core::{
-    ChangeSet, Charset, ExpectedMatches, Locator, MergeBase, Note, Op, OpOrder, ResolvedEdit, Result, Snapshot, Splice,
+    CONFLICT_BEGIN, ChangeSet, Charset, ExpectedMatches, Locator, MergeBase, Note, Op, OpOrder, ResolvedEdit, Result, Snapshot, Splice,
     TieBreak, Tier, not_blank, resolve,
 };
 use emendate_fs::SafePath;
@@ -114,15 +114,18 @@ pub(crate) fn carry_over(
     };
     let isolated = stale::isolated(seen, ops, &mine.changes, &theirs);
     let rebased = mine.changes.rebase(seen, &theirs, TieBreak::TheirsFirst);
-    match if isolated.is_empty() { rebased } else { Err(isolated) } {
+    let is_doubtful = !isolated.is_empty();
+    let conflicts = rebased.as_ref().err().into_iter().flatten().chain(&isolated);
+    let in_conflict: Vec<u32> = conflicts.map(|it| it.op).collect();
+    let check_places = || {
+        let versions = VersionPair { seen, now: &now.snapshot, theirs: &theirs };
+        // A patch may be merged as git does it.
+        let edit = (of == MergeBase::Seen).then(|| unproven(versions, &mine.changes, ops, &in_conflict)).flatten();
+        edit.map_or(Ok(()), |edit| Err(file.not_carried(foreign, stale::why_unproven(&edit))))
+    };
+    match if is_doubtful { Err(isolated) } else { rebased } {
         Ok(mut rebased) => {
-            let versions = VersionPair { seen, now: &now.snapshot, theirs: &theirs };
-            // A patch may be merged as git does it.
-            if of == MergeBase::Seen
-                && let Some(edit) = unproven(versions, &mine.changes, ops)
-            {
-                return Err(file.not_carried(foreign, stale::why_unproven(&edit)));
-            }
+            check_places()?;
             rebased.changes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?;
             let again = placed_again(file, OrderedOps { ops, order }, &rebased.changes);
             let again = again.map_err(|why| file.not_carried(foreign, why))?;
@@ -135,8 +138,13 @@ pub(crate) fn carry_over(
             let lines_seen = base::carry_lines(&lines, seen, &theirs);
             Ok(PlacedEdits { merged: true, ..PlacedEdits::new(mine, lines_seen) })
         }
-        Err(_) if options.on_stale == StalePolicy::Markers => {
+        Err(conflicts) if options.on_stale == StalePolicy::Markers => {
+            check_places()?;
             let text = stale::with_markers(seen, &mine.changes, &now.snapshot)?;
+            // The merge of the texts may place an edit without a marker although its place is in doubt.
+            if is_doubtful && (ops.len() > 1 || !has_more_markers(&text, now.snapshot.text())) {
+                return Err(file.conflict(foreign, &conflicts));
+            }
             mine.changes = whole_change(&now.snapshot, &text)?;
             mine.notes.push(Note::ConflictMarkers);
             let placed = PlacedEdits::new(mine, LineSet::none());
@@ -144,6 +152,12 @@ pub(crate) fn carry_over(
         }
         Err(conflicts) => Err(file.conflict(foreign, &conflicts)),
     }
+}
+
+/// True if a merged text has more conflicts between markers than the file.
+fn has_more_markers(merged: &str, file: &str) -> bool {
+    let count = |text: &str| text.matches(CONFLICT_BEGIN).count();
+    count(merged) > count(file)
 }
 
 /// Places edits of which one counts its places in the changed file as well: others may have added places. `None` if no
