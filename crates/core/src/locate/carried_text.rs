@@ -37,12 +37,7 @@ pub struct VersionPair<'a> {
 /// Returns the first edit by text whose place in the current version is not proven; `mine` is the change of the version
 /// that the caller saw. What others have already made needs no place, nor do the operations `in_conflict`, whose
 /// conflicts the caller is shown.
-pub fn unproven(
-    versions: VersionPair<'_>,
-    mine: &ChangeSet,
-    ops: &[Op],
-    in_conflict: &[u32],
-) -> Option<UnprovenEdit> {
+pub fn unproven(versions: VersionPair<'_>, mine: &ChangeSet, ops: &[Op], in_conflict: &[u32]) -> Option<UnprovenEdit> {
     let VersionPair { seen, now, theirs } = versions;
     let mut map: Option<LineMap<'_>> = None;
     let mut is_proven = |text: Span| {

@@ -98,10 +98,7 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
     } else if let Cow::Owned(_) = repaired_ops {
         resolved.notes.push(lone_cr::NOTE);
     }
-    if let Some(removal) = byte_order_mark::removal(base, ops) {
-        let splices = resolved.changes.splices().iter().cloned().chain([removal]);
-        resolved.changes = ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
-    }
+    byte_order_mark::remove_as_asked(base, ops, &mut resolved)?;
     let several = resolved.changes.splices().len() > 1;
     if resolved.changes.is_empty() || (several && resolved.changes.is_identity(base)) {
         return Err(no_change());

@@ -90,8 +90,7 @@ impl MergeRegion {
             let lines = if self.ours.is_empty() { other } else { one };
             return out.extend(lines.iter().copied());
         }
-        let parts =
-            [(CONFLICT_BEGIN, one), ("||||||| as read\n", &base[self.base.clone()]), ("=======\n", other)];
+        let parts = [(CONFLICT_BEGIN, one), ("||||||| as read\n", &base[self.base.clone()]), ("=======\n", other)];
         for (marker, lines) in parts {
             out.push_str(marker);
             out.extend(lines.iter().copied());

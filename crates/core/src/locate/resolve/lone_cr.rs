@@ -58,7 +58,9 @@ fn has_line_end(op: &Op) -> bool {
 /// Returns one operation with CRs; `None` for one without line ends, and for a hunk that is not found.
 fn translated(text: &str, op: &Op) -> Option<Op> {
     let find = match &op.at {
-        Locator::Whole if has_line_end(op) => return Some(Op { at: Locator::Whole, text: op.text.replace('\n', "\r") }),
+        Locator::Whole if has_line_end(op) => {
+            return Some(Op { at: Locator::Whole, text: op.text.replace('\n', "\r") });
+        }
         Locator::Find(find) if has_line_end(op) => find.clone(),
         Locator::Hunk(hunk) => TextQuery::new(&hunk.old_text(), ExpectedMatches::Unique),
         _ => return None,

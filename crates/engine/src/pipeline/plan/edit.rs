@@ -16,8 +16,8 @@ use crate::session::base::KnownLines;
 use emendate_core::carried_text::{VersionPair, unproven};
 use emendate_core::whole_text::whole_change;
 use emendate_core::{
-    CONFLICT_BEGIN, ChangeSet, Charset, ExpectedMatches, Locator, MergeBase, Note, Op, OpOrder, ResolvedEdit, Result, Snapshot, Splice,
-    TieBreak, Tier, not_blank, resolve,
+    CONFLICT_BEGIN, ChangeSet, Charset, ExpectedMatches, Locator, MergeBase, Note, Op, OpOrder, ResolvedEdit, Result,
+    Snapshot, Splice, TieBreak, Tier, not_blank, resolve,
 };
 use emendate_fs::SafePath;
 use emendate_history::LineSet;

@@ -2,9 +2,7 @@
 //! its strings stay as they are, because they belong to a value. Only a grammar knows them.
 
 use crate::context::call::Call;
-use emendate_core::{
-    Code, Locator, Note, Op, OpOrder, ResolveSettings, ResolvedEdit, Result, Snapshot, Tier, resolve,
-};
+use emendate_core::{Code, Locator, Note, Op, OpOrder, ResolveSettings, ResolvedEdit, Result, Snapshot, Tier, resolve};
 use emendate_fs::SafePath;
 
 /// Resolves edits like [`resolve`]; lines inside of the strings that a new text adds keep their indentation.

@@ -11,7 +11,9 @@ use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits
 use crate::pipeline::plan::stale;
 use crate::session::base::{KnownLines, find_base};
 use emendate_core::whole_text::{WholeText, begins_with_fence, new_file_change, whole_change};
-use emendate_core::{FenceName, Locator, Matching, MergeBase, Note, Notes, Op, OpOrder, Result, Snapshot, normalize_text};
+use emendate_core::{
+    FenceName, Locator, Matching, MergeBase, Note, Notes, Op, OpOrder, Result, Snapshot, normalize_text,
+};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use std::ffi::OsStr;
