@@ -78,7 +78,7 @@ pub use text::explain;
 pub use text::generated::generated;
 pub use text::invisible::{curly_quotes, invisible_characters};
 pub use text::lines::LineIndex;
-pub use text::merge::merge_with_markers;
+pub use text::merge::{CONFLICT_BEGIN, merge_with_markers};
 pub use text::overlay::{Overlay, OverlayCheckpoint, OverlayEntry};
 pub use text::scan::{OCCURRENCES_MAX, Occurrence, Scan, ScanObstacle, ScanResult};
 pub use text::snapshot::{FileSummary, LineEnd, LineEnds, Snapshot, SparseChunk};

@@ -54,6 +54,8 @@ pub enum QuerySubject<'t> {
     Blocks(Vec<usize>),
     /// Position of the first syntax error.
     FirstError,
+    /// The 0-based lines that begin inside of a string whose value contains the indentation.
+    RowsInStrings,
     /// Classes of the tokens in these lines, in order.
     Colors(Vec<LineRange>),
     /// The question whether another text, made from this one by changes, parses, given that this one does.
@@ -91,6 +93,8 @@ pub enum SyntaxAnswer {
     Blocks(Vec<Result<CodeBlock, NoBlock>>),
     /// The answer to [`QuerySubject::FirstError`].
     FirstError(Option<FirstError>),
+    /// The answer to [`QuerySubject::RowsInStrings`], in order.
+    RowsInStrings(Vec<usize>),
     /// The answer to [`QuerySubject::Colors`].
     Colors(Vec<ColorSpan>),
     /// The answer to [`QuerySubject::After`]: the first syntax error of the other text.
@@ -166,6 +170,7 @@ impl Answerer {
                 SyntaxAnswer::Blocks(lines.iter().map(|line| parsed.block_at(*line)).collect())
             }
             QuerySubject::FirstError => SyntaxAnswer::FirstError(parsed.first_error()),
+            QuerySubject::RowsInStrings => SyntaxAnswer::RowsInStrings(parsed.rows_in_strings()),
             QuerySubject::Colors(ranges) => SyntaxAnswer::Colors(parsed.colors(ranges)),
             QuerySubject::After(_) => SyntaxAnswer::Unproven,
         });

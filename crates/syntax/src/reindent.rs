@@ -13,7 +13,11 @@ impl SyntaxTree<'_> {
     pub(crate) fn reindented(&self, text: &str, indent: &str, notes: &mut Vec<String>) -> String {
         let first = text.lines().next().unwrap_or_default();
         let was = indent_of(first);
-        let fixed = if was == indent { Vec::new() } else { rows_in_strings(text, self.language) };
+        let fixed = if was == indent {
+            Vec::new()
+        } else {
+            parse(text, self.language, ParseLimits::ASKED).map_or(Vec::new(), |parsed| parsed.rows_in_strings())
+        };
         let is_code = |row: usize, line: &str| !is_blank(line) && !fixed.contains(&row);
         let rest = || text.lines().enumerate().skip(1).filter(|(row, line)| is_code(*row, line)).map(|(_, line)| line);
         let last = rest().last().unwrap_or_default();
@@ -35,19 +39,20 @@ impl SyntaxTree<'_> {
         }
         out
     }
-}
 
-/// Returns the 0-based rows that begin inside of a string whose value contains the indentation, in their order.
-fn rows_in_strings(text: &str, language: Language) -> Vec<usize> {
-    let Some(parsed) = parse(text, language, ParseLimits::ASKED) else { return Vec::new() };
-    let inside = |at: usize| {
-        let chain = parsed.chain(at);
-        let mut pairs = chain.windows(2);
-        let outermost = pairs.find(|pair| is_string(pair[1]));
-        outermost.is_some_and(|pair| pair[1].start_byte() < at && is_verbatim(pair[0], pair[1], text, language))
-    };
-    let rows = parsed.starts().iter().enumerate().skip(1);
-    rows.filter(|(row, at)| !is_blank(parsed.row(parsed.starts(), *row)) && inside(**at)).map(|(row, _)| row).collect()
+    /// Returns the 0-based rows that begin inside of a string whose value contains the indentation, in their order.
+    pub(crate) fn rows_in_strings(&self) -> Vec<usize> {
+        let inside = |at: usize| {
+            let chain = self.chain(at);
+            let mut pairs = chain.windows(2);
+            let outermost = pairs.find(|pair| is_string(pair[1]));
+            outermost.is_some_and(|pair| {
+                pair[1].start_byte() < at && is_verbatim(pair[0], pair[1], self.text, self.language)
+            })
+        };
+        let rows = self.starts().iter().enumerate().skip(1);
+        rows.filter(|(row, at)| !is_blank(self.row(self.starts(), *row)) && inside(**at)).map(|(row, _)| row).collect()
+    }
 }
 
 /// True for a literal, also for one with parts that are code.

@@ -62,12 +62,20 @@ impl<'t> WholeText<'t> {
     }
 
     /// Interprets the text of a file to be created. Prose may quote a reply of `read`; other text with line numbers of
-    /// a reply is refused.
+    /// a reply is refused, and so is every mark of a cut line, unless it is `meant`.
     ///
-    /// Errors: `call.invalid`.
-    pub fn of_new_file(extension: Option<&str>, content: &'t str, matching: Matching) -> Result<WholeText<'t>> {
+    /// Errors: `call.invalid`, `edit.omission`.
+    pub fn of_new_file(
+        extension: Option<&str>,
+        content: &'t str,
+        matching: Matching,
+        meant: bool,
+    ) -> Result<WholeText<'t>> {
         if matching == Matching::Standard && !is_prose(extension) {
             check_new_file(content)?;
+        }
+        if !meant {
+            check_new_text(content, "")?;
         }
         let mut notes = Notes::new();
         if let OmissionVerdict::Warn(warning) = check_whole_text("", content, true) {

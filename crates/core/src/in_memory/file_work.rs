@@ -1,11 +1,12 @@
 //! The pending work on one file: the text before, and everything that the steps so far change in it.
 
+use super::options::ApplyOptions;
 use super::outcome::{ChangedFile, ChangedSpan, FileChangeKind};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::whole_text::{WholeText, new_file_change, whole_change};
 use crate::locate::find::Tier;
-use crate::locate::op::{FileMode, Matching};
+use crate::locate::op::FileMode;
 use crate::locate::resolve::ResolvedEdit;
 use crate::note::Notes;
 use crate::text::change::ChangeSet;
@@ -59,10 +60,11 @@ impl FileWork {
     }
 
     /// Creates the work that writes a new file with this text.
-    pub(super) fn of_new_text(extension: Option<&str>, content: &str, matching: Matching) -> Result<FileWork> {
+    pub(super) fn of_new_text(extension: Option<&str>, content: &str, options: &ApplyOptions) -> Result<FileWork> {
+        let ApplyOptions { matching, placeholders_meant, .. } = *options;
         let mut work = FileWork::of_new_file();
         work.add_whole(&new_file_change(&work.before, content)?);
-        work.notes.extend(WholeText::of_new_file(extension, content, matching)?.notes);
+        work.notes.extend(WholeText::of_new_file(extension, content, matching, placeholders_meant)?.notes);
         Ok(work)
     }
 

@@ -236,7 +236,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         let content = inside.unwrap_or(content);
         let mut work = match now {
             Some(now) => self.rewritten(now, content)?,
-            None => FileWork::of_new_text(extension(path), content, self.options.matching)?,
+            None => FileWork::of_new_text(extension(path), content, self.options)?,
         };
         work.notes.extend(named);
         work.notes.extend(inside.map(|_| Note::FenceRemoved));
@@ -274,7 +274,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
             Some(_) => {
                 let work = match self.view.file(path)? {
                     Some(now) => self.readded(now, content)?,
-                    None => FileWork::of_new_text(extension(path), content, self.options.matching)?,
+                    None => FileWork::of_new_text(extension(path), content, self.options)?,
                 };
                 self.put(path, work)
             }

@@ -35,15 +35,18 @@ pub struct VersionPair<'a> {
 }
 
 /// Returns the first edit by text whose place in the current version is not proven; `mine` is the change of the version
-/// that the caller saw. What others have already made needs no place.
-pub fn unproven(versions: VersionPair<'_>, mine: &ChangeSet, ops: &[Op]) -> Option<UnprovenEdit> {
+/// that the caller saw. What others have already made needs no place, nor do the operations `in_conflict`, whose
+/// conflicts the caller is shown.
+pub fn unproven(versions: VersionPair<'_>, mine: &ChangeSet, ops: &[Op], in_conflict: &[u32]) -> Option<UnprovenEdit> {
     let VersionPair { seen, now, theirs } = versions;
     let mut map: Option<LineMap<'_>> = None;
     let mut is_proven = |text: Span| {
         let (from, to) = lines_of(seen, text);
         map.get_or_insert_with(|| LineMap::new(seen, now, theirs)).moved(from, to).is_ok()
     };
-    for splice in mine.splices().iter().filter(|it| is_by_text(ops, it.op) && !it.read_span.is_empty()) {
+    let needs_place =
+        |it: &&Splice| is_by_text(ops, it.op) && !it.read_span.is_empty() && !in_conflict.contains(&it.op);
+    for splice in mine.splices().iter().filter(needs_place) {
         let from = theirs.splices().partition_point(|it| it.span.end() <= splice.read_span.start());
         let mut inside = theirs.splices()[from..].iter().take_while(|it| it.span.start() < splice.read_span.end());
         let own = theirs.splices().partition_point(|it| it.span < splice.span);

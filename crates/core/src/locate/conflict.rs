@@ -28,7 +28,10 @@ pub(crate) const CONTEXT_BYTES: usize = 4096;
 enum ConflictKind {
     Contradiction,
     Overlap,
+    /// The later edit needs the result of the earlier one: its text is not in the file.
     Dependency,
+    /// The text of the later edit is in the file, and the earlier edit would write it once more.
+    Rewriting,
 }
 
 impl ConflictKind {
@@ -36,7 +39,7 @@ impl ConflictKind {
         match self {
             ConflictKind::Contradiction => "contradiction",
             ConflictKind::Overlap => "overlap",
-            ConflictKind::Dependency => "dependency",
+            ConflictKind::Dependency | ConflictKind::Rewriting => "dependency",
         }
     }
 
@@ -44,7 +47,7 @@ impl ConflictKind {
         match self {
             ConflictKind::Contradiction => Code::EditContradiction,
             ConflictKind::Overlap => Code::EditOverlap,
-            ConflictKind::Dependency => Code::EditDependency,
+            ConflictKind::Dependency | ConflictKind::Rewriting => Code::EditDependency,
         }
     }
 
@@ -55,6 +58,7 @@ impl ConflictKind {
             }
             ConflictKind::Overlap => format!("edits[{first}] and edits[{second}] affect overlapping text"),
             ConflictKind::Dependency => format!("edits[{second}] depends on the result of edits[{first}]"),
+            ConflictKind::Rewriting => format!("edits[{first}] writes the text that edits[{second}] replaces"),
         }
     }
 
@@ -73,6 +77,10 @@ impl ConflictKind {
                 " so that each edit is applied to the result of the one before, or merge the edits."
             ]
             .or("Merge the edits into one, or send them in separate calls, one after another."),
+            // In turn, the later edit would replace what the earlier one wrote: two texts could not be swapped.
+            ConflictKind::Rewriting => Advice::from(
+                "Merge the edits into one, or give each text more of the lines around it, so that no edit writes the text of another.",
+            ),
         }
     }
 }
@@ -336,7 +344,7 @@ fn created(
             for needle in search.clashing(parts, written) {
                 // Operations that were not tried are ignored.
                 if needle > op && needle < patterns.len() && out.len() < LISTED_CONFLICTS_MAX {
-                    out.insert((ConflictKind::Dependency, op, needle));
+                    out.insert((ConflictKind::Rewriting, op, needle));
                 }
             }
         }

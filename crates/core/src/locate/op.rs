@@ -113,12 +113,22 @@ pub struct TextQuery {
     pub lines: bool,
     /// Names of the texts in messages.
     pub names: TextNames,
+    /// The 0-based rows of the new text that begin inside of a string, in order: they are never indented anew.
+    pub rows_in_strings: Vec<usize>,
 }
 
 impl TextQuery {
     /// Creates a query for this text, normalized to `\n` line ends without a byte order mark.
     pub fn new(old: &str, expected: ExpectedMatches) -> TextQuery {
-        TextQuery { old: normalize_text(old), expected, line: None, at: None, lines: false, names: TextNames::FIELDS }
+        TextQuery {
+            old: normalize_text(old),
+            expected,
+            line: None,
+            at: None,
+            lines: false,
+            names: TextNames::FIELDS,
+            rows_in_strings: Vec::new(),
+        }
     }
 }
 
@@ -218,6 +228,14 @@ impl Hunk {
     /// The new side (context and added lines), every line terminated.
     pub fn new_text(&self) -> String {
         self.side(HunkLineKind::Removed)
+    }
+
+    /// True if the old side begins with a byte order mark, and the new side is the same text without it.
+    pub(crate) fn only_removes_mark(&self) -> bool {
+        let old = self.lines.iter().find(|line| line.kind != HunkLineKind::Added);
+        old.is_some_and(|line| line.text.starts_with('\u{FEFF}'))
+            && self.open.0 == self.open.1
+            && self.old_text().strip_prefix('\u{FEFF}') == Some(&*self.new_text())
     }
 
     fn side(&self, without: HunkLineKind) -> String {

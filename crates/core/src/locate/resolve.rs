@@ -21,6 +21,7 @@ use crate::text::span::Span;
 use crate::work::{self, STEP_BYTES};
 use std::borrow::Cow;
 
+mod byte_order_mark;
 mod in_fence;
 mod in_turn;
 mod lone_cr;
@@ -97,6 +98,7 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
     } else if let Cow::Owned(_) = repaired_ops {
         resolved.notes.push(lone_cr::NOTE);
     }
+    byte_order_mark::remove_as_asked(base, ops, &mut resolved)?;
     let several = resolved.changes.splices().len() > 1;
     if resolved.changes.is_empty() || (several && resolved.changes.is_identity(base)) {
         return Err(no_change());

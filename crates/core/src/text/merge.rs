@@ -4,6 +4,9 @@
 use crate::text::diff;
 use core::ops::Range;
 
+/// The line that begins a conflict.
+pub const CONFLICT_BEGIN: &str = "<<<<<<< your edit\n";
+
 /// Merges two texts made from `base` by lines. Where both changed the same lines, both versions are kept between
 /// conflict markers (`<<<<<<< your edit`, `||||||| as read`, `=======`, `>>>>>>> on disk`).
 pub fn merge_with_markers(base: &str, ours: &str, theirs: &str) -> String {
@@ -87,8 +90,7 @@ impl MergeRegion {
             let lines = if self.ours.is_empty() { other } else { one };
             return out.extend(lines.iter().copied());
         }
-        let parts =
-            [("<<<<<<< your edit\n", one), ("||||||| as read\n", &base[self.base.clone()]), ("=======\n", other)];
+        let parts = [(CONFLICT_BEGIN, one), ("||||||| as read\n", &base[self.base.clone()]), ("=======\n", other)];
         for (marker, lines) in parts {
             out.push_str(marker);
             out.extend(lines.iter().copied());

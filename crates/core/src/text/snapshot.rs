@@ -1,7 +1,7 @@
 //! One version of one file: its raw bytes, its decoded text, and the mapping between them.
 
 use crate::error::Result;
-use crate::text::change::ChangeSet;
+use crate::text::change::{ChangeSet, Splice};
 use crate::text::charset::{Codec, DeclaredEncoding, EncodingEvidence};
 use crate::text::content::{ContentId, ShortTag};
 use crate::text::decode::{self, OffsetMap};
@@ -82,6 +82,8 @@ struct SnapshotInner {
     /// added that has none of them either.
     plain: bool,
     sparse: Option<sparse::SparseLayout>,
+    /// The line end of new text in a version without line ends: that of the version that lost its last ones.
+    lost_end: LineEnd,
     ends: OnceLock<LineEnds>,
     id: OnceLock<ContentId>,
     lines: OnceLock<LineIndex>,
@@ -96,6 +98,7 @@ impl Default for SnapshotInner {
             binary: false,
             plain: false,
             sparse: None,
+            lost_end: LineEnd::Lf,
             ends: OnceLock::new(),
             id: OnceLock::new(),
             lines: OnceLock::new(),
@@ -179,14 +182,24 @@ impl Snapshot {
         let declared = DeclaredEncoding { charset: codec.charset, by_call: true };
         let plain = codec.mark > 0 || codec.evidence == EncodingEvidence::Valid;
         let next = Snapshot::decoded(raw, (!plain).then_some(declared))?;
-        if next.codec().charset != codec.charset || next.codec().evidence == codec.evidence {
+        let lost_end = if next.text().contains('\n') { LineEnd::Lf } else { self.new_line_end() };
+        let has_evidence = next.codec().charset != codec.charset || next.codec().evidence == codec.evidence;
+        if has_evidence && lost_end == LineEnd::Lf {
             return Ok(next);
         }
-        // A guess remains a guess: only a declaration allows new non-ASCII text.
         let mut inner = Arc::into_inner(next.0).unwrap_or_default();
-        inner.codec.evidence = codec.evidence;
+        if !has_evidence {
+            // A guess remains a guess: only a declaration allows new non-ASCII text.
+            inner.codec.evidence = codec.evidence;
+        }
+        inner.lost_end = lost_end;
         inner.plain = false;
         Ok(Snapshot(Arc::new(inner)))
+    }
+
+    /// Returns the line end of new text that has no line end near it.
+    fn new_line_end(&self) -> LineEnd {
+        if self.line_ends() == LineEnds::default() { self.0.lost_end } else { self.line_ends().majority() }
     }
 
     /// Creates a snapshot of UTF-8 text, e.g. for a file that is about to be created.
@@ -262,6 +275,7 @@ impl Snapshot {
             || self.0.binary
             || self.0.codec.charset != crate::Charset::Utf8
             || !matches!(self.0.raw, RawBytes::Utf8(_))
+            || changes.splices().first().is_some_and(|first| self.changes_mark(first))
         {
             return None;
         }
@@ -271,6 +285,12 @@ impl Snapshot {
             mark -= skipped;
             &piece[skipped..]
         })))
+    }
+
+    /// True for a splice that adds or removes a byte order mark.
+    fn changes_mark(&self, first: &Splice) -> bool {
+        let mark = self.0.codec.mark;
+        first.span.start() < mark || mark == 0 && first.span.start() == 0 && first.text.starts_with(b"\xEF\xBB\xBF")
     }
 
     /// The line ends in use; counted on first use.
@@ -344,13 +364,13 @@ impl Snapshot {
     /// the start of a line, that of the line before. Falls back to the other neighbour, then to the file's majority.
     pub fn line_end_near(&self, text: usize) -> LineEnd {
         if self.0.decoded.is_none() {
-            return LineEnd::Lf;
+            return self.0.lost_end;
         }
         let bytes = self.text().as_bytes();
         let own = || memchr::memchr(b'\n', &bytes[text..]).map(|at| text + at);
         let before = || memchr::memrchr(b'\n', &bytes[..text]);
         let near = if starts_line(self.text(), text) { before().or_else(own) } else { own().or_else(before) };
-        near.map_or_else(|| self.line_ends().majority(), |at| self.line_end_at(at))
+        near.map_or(self.0.lost_end, |at| self.line_end_at(at))
     }
 
     /// Encodes `new` (with `\n` line ends) as the replacement of `span` of the decoded text. The n-th line end is
@@ -359,7 +379,8 @@ impl Snapshot {
     ///
     /// Errors: [`ContentUnencodable`](crate::Code::ContentUnencodable).
     pub fn encode_for(&self, span: Span, new: &str) -> Result<Vec<u8>> {
-        if self.0.decoded.is_none() || !new.contains('\n') || self.line_ends().crlf == 0 {
+        let is_lf = self.0.lost_end == LineEnd::Lf;
+        if is_lf && (self.0.decoded.is_none() || self.line_ends().crlf == 0) || !new.contains('\n') {
             return self.encode_in_place_of(span, new);
         }
         let replaced = &self.text().as_bytes()[span.range()];

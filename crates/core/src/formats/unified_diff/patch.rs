@@ -387,7 +387,7 @@ impl FilePatch {
             if hunk.open.0 == hunk.open.1 && is_idle(&hunk.lines) {
                 idle.push(hunk.source_line);
             } else {
-                if removes_mark(&hunk) {
+                if removes_mark(&hunk) && !hunk.only_removes_mark() {
                     mistakes.add(UnifiedDiffMistake::ByteOrderMark, hunk.source_line);
                 }
                 ops.push(hunk.into_op());

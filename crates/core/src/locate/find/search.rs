@@ -186,7 +186,11 @@ pub(super) struct MatchSearch<'a> {
 
 impl<'a> MatchSearch<'a> {
     pub(super) fn new(index: &'a SearchIndex<'a>, find: &'a TextQuery, new: &'a str) -> MatchSearch<'a> {
-        let wanted = PatternLines { old: split(&find.old), new: split(new), changes: None };
+        let mut wanted = PatternLines { old: split(&find.old), new: split(new), changes: None };
+        if adds_line_end(find, new) {
+            // The text that follows the old text begins with a line end of its own.
+            wanted.new.push("");
+        }
         MatchSearch::for_lines(index, find, new, wanted)
     }
 
@@ -216,6 +220,13 @@ impl<'a> MatchSearch<'a> {
     /// The lines of the file.
     pub(super) fn lines(&self) -> FileLines<'a> {
         self.index.lines()
+    }
+
+    /// True for a row of the new text that keeps its indentation, because it begins inside of a string. `wanted` has
+    /// that row; lines other than those of the call as they are have none.
+    pub(super) fn is_in_string(&self, wanted: &PatternLines<'_>, row: usize) -> bool {
+        let rows = &self.find.rows_in_strings;
+        !rows.is_empty() && std::ptr::eq(wanted, &raw const *self.pattern) && rows.binary_search(&row).is_ok()
     }
 
     /// Returns a zero-based line of the file, without its line end.
@@ -309,6 +320,11 @@ impl<'a> PatternLines<'a> {
 /// Returns a range relative to the lines after the removed front.
 fn shifted_back(front: usize, at: &Range<usize>) -> Range<usize> {
     at.start - front..at.end - front
+}
+
+/// True for new text with a line end at its end, which the old text lacks.
+pub(super) fn adds_line_end(find: &TextQuery, new: &str) -> bool {
+    !find.lines && new.ends_with('\n') && !find.old.is_empty() && !find.old.ends_with('\n')
 }
 
 /// Splits a text into lines; the empty rest after a final line end is not a line. Ends early if the work has to end;

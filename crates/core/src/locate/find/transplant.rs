@@ -259,6 +259,10 @@ fn fresh_lines(
     let mut room = INSERTED_BYTES_MAX;
     for (nth, at) in to.clone().enumerate() {
         let line = new[at];
+        if window.search.is_in_string(window.wanted, at) {
+            out.push(line.to_owned());
+            continue;
+        }
         let twin = pairs.partner(nth).map(|at| from.start + at);
         if is_blank(line) && twin.is_some_and(|at| is_blank(old[at]) && window.partner[at].is_none()) {
             // A blank line of the old text that the file lacks, and that the edit keeps, is not added.

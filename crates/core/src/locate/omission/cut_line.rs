@@ -13,6 +13,9 @@ const MARK_END: &str = " more characters of this line are not shown⟫";
 const SHOWN_PART_ADVICE: &str =
     "Give only a part of the line that was shown, without the mark; the rest of the line then stays as it is.";
 
+/// The advice for the text of a new file, in which nothing can stay.
+const WHOLE_LINE_ADVICE: &str = "Give the whole line in place of the mark.";
+
 /// Returns the mark of a line of which this number of characters is not shown.
 pub fn cut_mark(left: usize) -> String {
     format!("⟪{left}{MARK_END}")
@@ -41,9 +44,10 @@ pub(crate) fn explain_mark(error: Error, mark: &str) -> Error {
 /// Errors: [`Code::EditOmission`].
 pub(crate) fn check_new_text(new: &str, file: &str) -> Result<()> {
     let Some(mark) = copied_mark(new, file) else { return Ok(()) };
+    let advice = if file.is_empty() { WHOLE_LINE_ADVICE } else { SHOWN_PART_ADVICE };
     Err(Error::new(Code::EditOmission, "The new text has the mark of a line that was not shown completely.")
         .evidence(format!("The mark: {mark}"))
-        .next(Advice::from(SHOWN_PART_ADVICE).and(&advice_if_intended()))
+        .next(Advice::from(advice).and(&advice_if_intended()))
         .fact("reason", "omission"))
 }
 

@@ -49,6 +49,8 @@ fn has_line_end(op: &Op) -> bool {
     match &op.at {
         Locator::Find(find) => find.old.contains('\n') || op.text.contains('\n'),
         Locator::Hunk(_) => true,
+        // A whole text with both characters says itself which line ends it has.
+        Locator::Whole => op.text.contains('\n') && !op.text.contains('\r'),
         _ => false,
     }
 }
@@ -56,6 +58,9 @@ fn has_line_end(op: &Op) -> bool {
 /// Returns one operation with CRs; `None` for one without line ends, and for a hunk that is not found.
 fn translated(text: &str, op: &Op) -> Option<Op> {
     let find = match &op.at {
+        Locator::Whole if has_line_end(op) => {
+            return Some(Op { at: Locator::Whole, text: op.text.replace('\n', "\r") });
+        }
         Locator::Find(find) if has_line_end(op) => find.clone(),
         Locator::Hunk(hunk) => TextQuery::new(&hunk.old_text(), ExpectedMatches::Unique),
         _ => return None,
@@ -125,6 +130,15 @@ mod tests {
         assert_eq!(edit(text, "two\rthree", "2\r3").as_deref(), Some("one\r2\r3\rfour"));
         assert_eq!(edit("a\rb\ra\rb\r", "a\nb", "x"), None);
         assert_eq!(edit(text, "two\nfour", "x"), None);
+    }
+
+    #[test]
+    fn whole_text_keeps_the_line_ends_of_the_file() {
+        let whole = |text: &str, new: &str| applied(text, Op { at: Locator::Whole, text: new.to_owned() });
+        assert_eq!(whole("one\rtwo\r", "one\n2\nthree\n").as_deref(), Some("one\r2\rthree\r"));
+        assert_eq!(whole("one\rtwo\r", "one\ntwo\n"), None);
+        assert_eq!(whole("one\rtwo\r", "1\r2\n").as_deref(), Some("1\r2\n"));
+        assert_eq!(whole("one\rtwo\n", "1\n2\n").as_deref(), Some("1\n2\n"));
     }
 
     #[test]

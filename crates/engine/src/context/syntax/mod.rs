@@ -87,6 +87,15 @@ impl Grammars<'_> {
         }
     }
 
+    /// Returns the 0-based lines of a text in the language of a file that begin inside of a string whose value contains
+    /// the indentation; none without a grammar.
+    pub(crate) fn rows_in_strings(&self, place: &SafePath, text: &str) -> Vec<usize> {
+        match self.ask(place, text, QuerySubject::RowsInStrings) {
+            Ok((SyntaxAnswer::RowsInStrings(rows), _)) => rows,
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns the lines of a symbol, for reading: the first one and their number.
     pub(crate) fn lines_of(&self, place: &SafePath, text: &str, path: &str) -> Result<(usize, usize)> {
         let (answer, _) = self.ask(place, text, QuerySubject::Definition(target(path, None)))?;

@@ -10,13 +10,14 @@ use crate::pipeline::plan::large::{LoadedSource, StreamedEdit, load_sized};
 use crate::pipeline::plan::notebook::{self, refuse_text_edit};
 use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits, PlacementStrategy, SeenVersion};
 use crate::pipeline::plan::stale;
+use crate::pipeline::plan::strings::resolve_beside_strings;
 use crate::session::base;
 use crate::session::base::KnownLines;
 use emendate_core::carried_text::{VersionPair, unproven};
 use emendate_core::whole_text::whole_change;
 use emendate_core::{
-    ChangeSet, Charset, ExpectedMatches, Locator, MergeBase, Note, Op, OpOrder, ResolvedEdit, Result, Snapshot, Splice,
-    TieBreak, Tier, not_blank, resolve,
+    CONFLICT_BEGIN, ChangeSet, Charset, ExpectedMatches, Locator, MergeBase, Note, Op, OpOrder, ResolvedEdit, Result,
+    Snapshot, Splice, TieBreak, Tier, not_blank, resolve,
 };
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
@@ -79,7 +80,8 @@ struct TextPlacement<'a, 'o> {
 impl PlacementStrategy for TextPlacement<'_, '_> {
     fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, note }: KnownLines) -> Result<PlacedEdits> {
         let now = &file.now.snapshot;
-        let mut resolved = resolve(now, &(self.ops)(now)?, self.order, file.options.resolve_settings(false))?;
+        let (ops, settings) = ((self.ops)(now)?, file.options.resolve_settings(false));
+        let mut resolved = resolve_beside_strings(file.call, &file.place, now, &ops, self.order, settings)?;
         resolved.notes.extend(note);
         Ok(PlacedEdits::new(resolved, lines))
     }
@@ -100,7 +102,8 @@ pub(crate) fn carry_over(
     let SeenVersion { snapshot: seen, lines, of } = base;
     let theirs = ChangeSet::diff(seen, &now.snapshot);
     let foreign = stale::ForeignChange { seen, theirs: &theirs };
-    let mut mine = match resolve(seen, ops, order, options.resolve_settings(true)) {
+    let settings = options.resolve_settings(true);
+    let mut mine = match resolve_beside_strings(*call, &file.place, seen, ops, order, settings) {
         Ok(mine) => mine,
         // A person may have seen the file elsewhere; a model knows only what it was shown.
         Err(_) if call.caller.allows_unread() => {
@@ -111,15 +114,18 @@ pub(crate) fn carry_over(
     };
     let isolated = stale::isolated(seen, ops, &mine.changes, &theirs);
     let rebased = mine.changes.rebase(seen, &theirs, TieBreak::TheirsFirst);
-    match if isolated.is_empty() { rebased } else { Err(isolated) } {
+    let is_doubtful = !isolated.is_empty();
+    let conflicts = rebased.as_ref().err().into_iter().flatten().chain(&isolated);
+    let in_conflict: Vec<u32> = conflicts.map(|it| it.op).collect();
+    let check_places = || {
+        let versions = VersionPair { seen, now: &now.snapshot, theirs: &theirs };
+        // A patch may be merged as git does it.
+        let edit = (of == MergeBase::Seen).then(|| unproven(versions, &mine.changes, ops, &in_conflict)).flatten();
+        edit.map_or(Ok(()), |edit| Err(file.not_carried(foreign, stale::why_unproven(&edit))))
+    };
+    match if is_doubtful { Err(isolated) } else { rebased } {
         Ok(mut rebased) => {
-            let versions = VersionPair { seen, now: &now.snapshot, theirs: &theirs };
-            // A patch may be merged as git does it.
-            if of == MergeBase::Seen
-                && let Some(edit) = unproven(versions, &mine.changes, ops)
-            {
-                return Err(file.not_carried(foreign, stale::why_unproven(&edit)));
-            }
+            check_places()?;
             rebased.changes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?;
             let again = placed_again(file, OrderedOps { ops, order }, &rebased.changes);
             let again = again.map_err(|why| file.not_carried(foreign, why))?;
@@ -132,8 +138,13 @@ pub(crate) fn carry_over(
             let lines_seen = base::carry_lines(&lines, seen, &theirs);
             Ok(PlacedEdits { merged: true, ..PlacedEdits::new(mine, lines_seen) })
         }
-        Err(_) if options.on_stale == StalePolicy::Markers => {
+        Err(conflicts) if options.on_stale == StalePolicy::Markers => {
+            check_places()?;
             let text = stale::with_markers(seen, &mine.changes, &now.snapshot)?;
+            // The merge of the texts may place an edit without a marker although its place is in doubt.
+            if is_doubtful && (ops.len() > 1 || !has_more_markers(&text, now.snapshot.text())) {
+                return Err(file.conflict(foreign, &conflicts));
+            }
             mine.changes = whole_change(&now.snapshot, &text)?;
             mine.notes.push(Note::ConflictMarkers);
             let placed = PlacedEdits::new(mine, LineSet::none());
@@ -141,6 +152,12 @@ pub(crate) fn carry_over(
         }
         Err(conflicts) => Err(file.conflict(foreign, &conflicts)),
     }
+}
+
+/// True if a merged text has more conflicts between markers than the file.
+fn has_more_markers(merged: &str, file: &str) -> bool {
+    let count = |text: &str| text.matches(CONFLICT_BEGIN).count();
+    count(merged) > count(file)
 }
 
 /// Places edits of which one counts its places in the changed file as well: others may have added places. `None` if no

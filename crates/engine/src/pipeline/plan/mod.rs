@@ -18,6 +18,7 @@ pub(crate) mod reject;
 pub(crate) mod repair;
 pub(crate) mod request_tree;
 pub(crate) mod stale;
+pub(crate) mod strings;
 pub(crate) mod target;
 pub(crate) mod three_way;
 pub(crate) mod whole_text;

@@ -11,7 +11,9 @@ use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits
 use crate::pipeline::plan::stale;
 use crate::session::base::{KnownLines, find_base};
 use emendate_core::whole_text::{WholeText, begins_with_fence, new_file_change, whole_change};
-use emendate_core::{FenceName, Locator, Matching, MergeBase, Note, Op, OpOrder, Result, Snapshot, normalize_text};
+use emendate_core::{
+    FenceName, Locator, Matching, MergeBase, Note, Notes, Op, OpOrder, Result, Snapshot, normalize_text,
+};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use std::ffi::OsStr;
@@ -73,8 +75,7 @@ fn plan_whole(call: Call<'_>, place: SafePath, content: &str, options: &CallOpti
         let before = empty_file_text(&call, &place, options)?;
         let changes = new_file_change(&before, content)?;
         let mut plan = FilePlan::create(place, before, without_ops(changes));
-        let extension = plan.place.absolute().extension().and_then(OsStr::to_str);
-        plan.outcome.notes.extend(WholeText::of_new_file(extension, content, options.matching)?.notes);
+        plan.outcome.notes.extend(new_text_notes(&plan.place, content, options)?);
         return Ok(plan);
     };
     let file = EditedFile { call, options, place, now };
@@ -87,6 +88,14 @@ fn plan_whole(call: Call<'_>, place: SafePath, content: &str, options: &CallOpti
     let mut plan = placement::plan_on(base, file, &mut WholePlacement { content: &content })?;
     plan.outcome.notes.extend(notes);
     Ok(plan)
+}
+
+/// Checks the text of a file that does not exist, and returns its notes.
+///
+/// Errors: `call.invalid`, `edit.omission`.
+pub(crate) fn new_text_notes(place: &SafePath, content: &str, options: &CallOptions) -> Result<Notes> {
+    let extension = place.absolute().extension().and_then(OsStr::to_str);
+    Ok(WholeText::of_new_file(extension, content, options.matching, options.origin.allows_invalid)?.notes)
 }
 
 /// The whole text of a file.

@@ -11,7 +11,7 @@ use super::edges;
 use super::{RULES, windows};
 use crate::locate::find::match_site::CandidateSites;
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
-use crate::locate::find::search::{MatchSearch, PatternLines};
+use crate::locate::find::search::{MatchSearch, PatternLines, adds_line_end};
 use crate::text::fold::is_blank;
 use std::rc::Rc;
 
@@ -27,7 +27,7 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
 }
 
 fn without_numbers<'a>(search: &MatchSearch<'a>, old: &NumberedLines<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
-    let new = stripped_new(&without_removed(&search.pattern.new), old.sign);
+    let new = stripped_new(&new_rows(search, old), old.sign);
     let number = Some(old.first).filter(|number| *number > 0);
     // Some tools print a space after the separator. Only if every line has it may it belong to the tool.
     let padded = old.padded && new.as_ref().is_none_or(|new| new.padded);
@@ -66,6 +66,20 @@ fn without_numbers<'a>(search: &MatchSearch<'a>, old: &NumberedLines<'a>) -> Res
         }
     }
     Ok(CandidateSites::default())
+}
+
+/// Returns the new text by lines. Rows are whole lines: a line end that only the new text has at its end adds nothing,
+/// but after a blank last row of the old text it is the line end before that row, which is kept.
+fn new_rows<'a>(search: &MatchSearch<'a>, old: &NumberedLines<'a>) -> Vec<&'a str> {
+    let mut rows = without_removed(&search.pattern.new);
+    if adds_line_end(search.find, search.new) {
+        rows.pop();
+        let is_kept = rows.last().is_some_and(|row| !is_blank(prefix(row).map_or(row, |(_, _, rest)| rest)));
+        if is_kept && old.rests.last().is_some_and(|row| is_blank(row)) {
+            rows.push("");
+        }
+    }
+    rows
 }
 
 const PARTLY_NUMBERED: &str =

@@ -162,7 +162,9 @@ fn depth(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> D
         return Depth::OldText;
     }
     let matched = (first..).zip(&wanted.old).map(|(at, old)| MatchedLine { old, file: search.line(at) });
-    target_indent::target_depth(&matched.collect::<Vec<_>>(), &wanted.new)
+    let code = wanted.new.iter().enumerate().filter(|(row, _)| !search.is_in_string(wanted, *row));
+    let code: Vec<&str> = code.map(|(_, line)| *line).collect();
+    target_indent::target_depth(&matched.collect::<Vec<_>>(), &code)
 }
 
 /// Creates a site whose new text is written as it is.

@@ -18,7 +18,7 @@ use crate::pipeline::plan::refusals::other_link;
 use crate::pipeline::plan::request_tree::relocate::Relocation;
 use crate::pipeline::plan::target::{self, ActionTarget};
 use crate::pipeline::plan::three_way::{Preimage, plan_three_way, preimage};
-use crate::pipeline::plan::whole_text::{WrittenText, plan_after_removal, plan_write};
+use crate::pipeline::plan::whole_text::{WrittenText, new_text_notes, plan_after_removal, plan_write};
 use crate::pipeline::plan::{notebook, reject};
 use crate::session::failure_advice::with_advice;
 use crate::session::names::{name_in_header, path_exists};
@@ -371,6 +371,7 @@ impl RequestTree<'_> {
             (NewFile::Text(text), _) => {
                 plan.before = empty_file_text(&self.call, &plan.place, self.options)?;
                 plan.changes = replace_all_bytes(&plan.before, plan.before.codec().encode(text)?);
+                plan.outcome.notes.extend(new_text_notes(&plan.place, text, self.options)?);
             }
             (NewFile::Bytes(bytes), _) => {
                 plan.before = Snapshot::binary(Vec::new());
