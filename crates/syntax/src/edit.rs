@@ -149,7 +149,9 @@ impl SyntaxTree<'_> {
         if self.text[end..].starts_with([',', ';']) {
             new = new.trim_end_matches([',', ';']);
         }
-        if !self.alone(symbol, rows) {
+        let is_alone = self.alone(symbol, rows);
+        new = self.without_neighbors(Span::new(symbol.span.start(), end), rows, new);
+        if !is_alone {
             splices.edits.push((Span::new(symbol.span.start(), end), new.trim_start().to_owned()));
             return splices;
         }
@@ -159,6 +161,19 @@ impl SyntaxTree<'_> {
         let new = self.reindented(new, indent, &mut splices.notes);
         splices.edits.push((Span::new(start, end.max(start)), new[indent.len().min(new.len())..].to_owned()));
         splices
+    }
+
+    /// Returns the new text of a symbol without the code or comment beside it on its lines, if that is restated.
+    fn without_neighbors<'n>(&self, old: Span, rows: &SymbolRows<'_>, new: &'n str) -> &'n str {
+        let before = self.text[rows.starts[rows.first]..old.start()].trim();
+        let line_end = rows.starts[rows.last] + self.row(rows.starts, rows.last).len();
+        let after = self.text[old.end()..line_end].trim();
+        let bare = new.trim_start().strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).map(str::trim);
+        // Brackets alone may as well belong to the symbol.
+        let is_code = |text: &str| text == "-" || text.contains(char::is_alphanumeric);
+        let bare = bare.filter(|bare| !bare.is_empty() && (is_code(before) || is_code(after)));
+        // The indentation of the first line shows how the others are indented.
+        bare.map_or(new, |bare| if before.is_empty() { new[..new.len() - after.len()].trim_end() } else { bare })
     }
 
     /// Returns the first row to replace: comments and annotations above stay if the new text has none.
@@ -182,12 +197,10 @@ impl SyntaxTree<'_> {
             }
         }
         let above = self.above(rows.starts, rows.first);
-        let annotated = above.annotations.min(rows.first);
         let from = match (comments, annotations) {
             (false, false) => own,
-            (false, true) if annotated > rows.above && annotated < own => annotated,
-            (false, true) if own > rows.first => rows.first,
-            _ => rows.above,
+            (false, true) => above.annotations.min(rows.first),
+            (true, _) => rows.above,
         };
         if from > rows.above {
             notes.push(format!("The lines above it were kept: {}.", lines(rows.above + 1, from)));
