@@ -91,10 +91,7 @@ fn mismatched_anchors_are_refused() {
             json!([{ "anchor": "{0}", "end_anchor": "{2}", "text": "x" }, { "anchor": "{1}", "edit_type": "insert_before", "text": "y" }]),
             "inserts between the lines",
         ),
-        (
-            json!([{ "anchor": "{0}", "end_anchor": "{2}", "edit_type": "insert_after", "text": "y" }]),
-            "names one line",
-        ),
+        (json!([{ "anchor": "{0}", "end_anchor": "{2}", "edit_type": "insert_after", "text": "y" }]), "names one line"),
         (json!([{ "anchor": "{0}", "text": "{0}: x" }]), "is the word of a line"),
         (json!([{ "anchor": "{0}", "text": "a" }]), "match exactly"),
         (json!([]), "no edits"),
