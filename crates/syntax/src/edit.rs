@@ -145,13 +145,12 @@ impl SyntaxTree<'_> {
         let mut splices = Splices::default();
         let end = symbol.span.end().min(rows.starts[rows.last] + self.row(rows.starts, rows.last).len());
         let mut new = text.trim_matches('\n').trim_end();
+        new = self.without_neighbors(Span::new(symbol.span.start(), end), rows, new);
         // A separator after the symbol stays, so one in the new text is dropped.
         if self.text[end..].starts_with([',', ';']) {
             new = new.trim_end_matches([',', ';']);
         }
-        let is_alone = self.alone(symbol, rows);
-        new = self.without_neighbors(Span::new(symbol.span.start(), end), rows, new);
-        if !is_alone {
+        if !self.alone(symbol, rows) {
             splices.edits.push((Span::new(symbol.span.start(), end), new.trim_start().to_owned()));
             return splices;
         }
@@ -190,7 +189,8 @@ impl SyntaxTree<'_> {
                 let at = starts[line] + indent_of(row).len();
                 let chain = parsed.chain(at);
                 match (any_above(&chain, line, is_comment), any_above(&chain, line, is_annotation)) {
-                    (true, _) => comments = true,
+                    // A comment between its own annotations is not one above them.
+                    (true, _) => comments |= !annotations || own == rows.first,
                     (_, true) => annotations = true,
                     _ => break,
                 }

@@ -77,6 +77,9 @@ fn comments_above_annotations_are_kept() {
         assert_eq!(after, java.replace("return 1", "return 2"), "{head}");
         assert_eq!(notes, ["The lines above it were kept: line 2."]);
     }
+    let python = "# why\n@a\n# between\n@b\ndef f(): return 1\n";
+    let new = "@a\n# between\n@b\ndef f(): return 2";
+    assert_eq!(text("python", python, ("f", SymbolAction::Replace), new), python.replace('1', "2"));
 }
 
 #[test]
@@ -103,6 +106,8 @@ fn code_beside_a_symbol_is_kept_once() {
     }
     let after = text("bash", bash, ("b", SymbolAction::Replace), "a() { :; }; b() { x; } # end");
     assert_eq!(after, bash.replace("b() { :; }", "b() { x; }"));
+    let ts = "class A {\n  q = 1; r = 2;\n}\n";
+    assert_eq!(text("typescript", ts, ("A.q", SymbolAction::Replace), "q = 3; r = 2;"), ts.replace('1', "3"));
     let yaml = "a:\n  - b: 1\n    c: 2\n";
     for new in ["b: 3", "- b: 3"] {
         assert_eq!(text("yaml", yaml, ("a.b", SymbolAction::Replace), new), yaml.replace('1', "3"));
