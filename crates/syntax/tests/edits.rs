@@ -72,7 +72,7 @@ fn replacing_keeps_comments_above_unless_the_text_has_its_own() {
 fn comments_above_annotations_are_kept() {
     for head in ["@A @B(1)\n  ", "@A ", "@A\n  ", "@A\n  @B "] {
         let java = format!("class C {{\n  /** doc */\n  {head}int f() {{ return 1; }}\n}}\n");
-        let new = format!("{head}int f() {{ return 2; }}");
+        let new = format!("{}int f() {{ return 2; }}", head.replace("\n  ", "\n"));
         let (after, notes) = edit("java", &java, ("C.f", SymbolAction::Replace), &new).unwrap();
         assert_eq!(after, java.replace("return 1", "return 2"), "{head}");
         assert_eq!(notes, ["The lines above it were kept: line 2."]);

@@ -5,7 +5,7 @@ use crate::advice;
 use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::locate::line_edits::{AnchorRange, LineEdit, LineTarget};
+use crate::locate::line_edits::{self, AnchorRange, LineEdit, LineTarget};
 use crate::locate::op::{Locator, Op};
 use crate::note::Notes;
 use crate::text::snapshot::Snapshot;
@@ -121,24 +121,29 @@ impl<'a> AnchorPage<'a> {
     ///
     /// Errors: rows that begin with a word that may be meant literally, or may be copied.
     pub fn without_copied_words<'o>(&self, op: &'o Op, notes: &mut Notes) -> Result<Cow<'o, Op>, PlacementError> {
-        let (named, subject) = match &op.at {
-            Locator::AnchorWords(edit) => (edit.named_words(), format!("edits[{}]: ", edit.index)),
-            Locator::Lines(rows) => (rows.anchors.words(), rows.describe()),
+        let named = match &op.at {
+            Locator::AnchorWords(edit) => edit.named_words(),
+            Locator::Lines(rows) => rows.anchors.words(),
             _ => return Ok(Cow::Borrowed(op)),
+        };
+        let subject = || match &op.at {
+            Locator::AnchorWords(edit) => format!("edits[{}]: ", edit.index),
+            _ => line_edits::of(op).map(LineEdit::describe).unwrap_or_default(),
         };
         if let Some((word, rest)) = copied::named_word(&op.text, &named)
             && let Some(line) = self.line_of(word)
         {
             if !copied::is_certain(rest, self.text(line)) {
-                let what = format!("{subject}the new text begins with {word}, which is the word of a line.");
+                let what = format!("{}the new text begins with {word}, which is the word of a line.", subject());
                 return Err(words_refusal(what, &op.text));
             }
-            notes.push(format!("{subject}the words in front of the new lines were removed."));
+            notes.push(format!("{}the words in front of the new lines were removed.", subject()));
             return Ok(Cow::Owned(Op { at: op.at.clone(), text: copied::without_words(&op.text, &named) }));
         }
         match op.text.lines().find(|row| of(op).is_some() && self.is_marked(row)) {
             Some(row) => {
-                Err(words_refusal(format!("{subject}text has the word of a line before the line itself."), row))
+                let what = format!("{}text has the word of a line before the line itself.", subject());
+                Err(words_refusal(what, row))
             }
             None => Ok(Cow::Borrowed(op)),
         }

@@ -46,7 +46,7 @@ struct AnchorEditContext<'a> {
     shown: LineSet,
     /// The anchors of the last version shown, if that is not the current one.
     before: Option<EarlierAnchors>,
-    /// What changed since that version.
+    /// The lines of that version and of the current one.
     changed: Option<LineMap<'a>>,
 }
 
