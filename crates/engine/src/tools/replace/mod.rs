@@ -183,7 +183,15 @@ fn found_in_files(
         match looked {
             FileFinding::Without => {}
             FileFinding::Unchanged(places) => found.unchanged += places,
-            FileFinding::Unread(error) if is_one_file => return Err(error),
+            FileFinding::Unread(error) if is_one_file => {
+                let is_content = matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable);
+                // This tool takes no encoding.
+                return Err(if is_content {
+                    error.next("Use a program that understands this file type.")
+                } else {
+                    error
+                });
+            }
             FileFinding::Unread(error) => match error.code() {
                 Code::ContentBinary | Code::ContentUndecodable => found.left.binary += 1,
                 Code::FileTooLarge => found.left.large += 1,
