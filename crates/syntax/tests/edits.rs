@@ -75,7 +75,7 @@ fn comments_above_annotations_are_kept() {
         let new = format!("{}int f() {{ return 2; }}", head.replace("\n  ", "\n"));
         let (after, notes) = edit("java", &java, ("C.f", SymbolAction::Replace), &new).unwrap();
         assert_eq!(after, java.replace("return 1", "return 2"), "{head}");
-        assert_eq!(notes, ["The lines above it were kept: line 2."]);
+        assert_eq!(notes[0], "The lines above it were kept: line 2.");
     }
     let python = "# why\n@a\n# between\n@b\ndef f(): return 1\n";
     let new = "@a\n# between\n@b\ndef f(): return 2";
