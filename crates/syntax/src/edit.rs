@@ -145,6 +145,7 @@ impl SyntaxTree<'_> {
         let mut splices = Splices::default();
         let end = symbol.span.end().min(rows.starts[rows.last] + self.row(rows.starts, rows.last).len());
         let mut new = text.trim_matches('\n').trim_end();
+        new = self.without_neighbors(Span::new(symbol.span.start(), end), rows, new);
         // A separator after the symbol stays, so one in the new text is dropped.
         if self.text[end..].starts_with([',', ';']) {
             new = new.trim_end_matches([',', ';']);
@@ -161,6 +162,19 @@ impl SyntaxTree<'_> {
         splices
     }
 
+    /// Returns the new text of a symbol without the code or comment beside it on its lines, if that is restated.
+    fn without_neighbors<'n>(&self, old: Span, rows: &SymbolRows<'_>, new: &'n str) -> &'n str {
+        let before = self.text[rows.starts[rows.first]..old.start()].trim();
+        let line_end = rows.starts[rows.last] + self.row(rows.starts, rows.last).len();
+        let after = self.text[old.end()..line_end].trim();
+        let bare = new.trim_start().strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).map(str::trim);
+        // Brackets alone may as well belong to the symbol.
+        let is_code = |text: &str| text == "-" || text.contains(char::is_alphanumeric);
+        let bare = bare.filter(|bare| !bare.is_empty() && (is_code(before) || is_code(after)));
+        // The indentation of the first line shows how the others are indented.
+        bare.map_or(new, |bare| if before.is_empty() { new[..new.len() - after.len()].trim_end() } else { bare })
+    }
+
     /// Returns the first row to replace: comments and annotations above stay if the new text has none.
     fn replaced_from(&self, rows: &SymbolRows<'_>, new: &str, notes: &mut Vec<String>) -> usize {
         let own = self.declared_on(rows);
@@ -175,19 +189,18 @@ impl SyntaxTree<'_> {
                 let at = starts[line] + indent_of(row).len();
                 let chain = parsed.chain(at);
                 match (any_above(&chain, line, is_comment), any_above(&chain, line, is_annotation)) {
-                    (true, _) => comments = true,
+                    // A comment between its own annotations is not one above them.
+                    (true, _) => comments |= !annotations || own == rows.first,
                     (_, true) => annotations = true,
                     _ => break,
                 }
             }
         }
         let above = self.above(rows.starts, rows.first);
-        let annotated = above.annotations.min(rows.first);
         let from = match (comments, annotations) {
             (false, false) => own,
-            (false, true) if annotated > rows.above && annotated < own => annotated,
-            (false, true) if own > rows.first => rows.first,
-            _ => rows.above,
+            (false, true) => above.annotations.min(rows.first),
+            (true, _) => rows.above,
         };
         if from > rows.above {
             notes.push(format!("The lines above it were kept: {}.", lines(rows.above + 1, from)));

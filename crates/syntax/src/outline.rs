@@ -205,7 +205,7 @@ impl OutlineWalk<'_, '_> {
         let SymbolNode { node, kind, body, named } = found;
         let mut whole = node;
         for (nth, outer) in around.iter().enumerate().rev() {
-            if nth == 0 || !WRAPPER_NODES.contains(&outer.kind()) || !holds_only(*outer, whole) {
+            if nth == 0 || !WRAPPER_NODES.contains(&outer.kind()) || !self.holds_only(*outer, whole) {
                 break;
             }
             whole = *outer;
@@ -249,6 +249,14 @@ impl OutlineWalk<'_, '_> {
             self.open.last().map_or((body, span.end()), |outer| (body || outer.body, span.end().min(outer.span.end())));
         let span = Span::new(span.start().min(end), end);
         self.open.push(OpenSymbol { span, kind, prefix: named.prefix.map_or(name, |it| dotted(&it)), body });
+    }
+
+    /// True if `outer` contains only `inner`, after annotations and keywords.
+    fn holds_only(&self, outer: Node<'_>, inner: Node<'_>) -> bool {
+        let mut cursor = outer.walk();
+        let mut others = outer.named_children(&mut cursor).filter(|it| it.id() != inner.id() && !is_comment(*it));
+        let is_symbol = |node: Node<'_>| self.rows.get(usize::from(node.kind_id())).copied().flatten().is_some();
+        others.all(|it| it.end_byte() <= inner.start_byte() && it.kind() != inner.kind() && !is_symbol(it))
     }
 
     /// Returns the path of a symbol: all names, or the last ones if all would be too long.
@@ -315,11 +323,4 @@ fn symbols_by(symbols: &[Symbol], line: Option<usize>, test: &dyn Fn(&Symbol) ->
 /// Normalizes a path: `a::b` of some languages becomes `a.b`.
 fn dotted(name: &str) -> String {
     name.replace("::", ".")
-}
-
-/// True if `outer` contains only `inner`, after annotations and keywords.
-fn holds_only(outer: Node<'_>, inner: Node<'_>) -> bool {
-    let mut cursor = outer.walk();
-    let mut others = outer.named_children(&mut cursor).filter(|it| it.id() != inner.id() && !is_comment(*it));
-    others.all(|it| it.end_byte() <= inner.start_byte() && it.kind() != inner.kind())
 }

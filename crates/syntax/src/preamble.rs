@@ -24,20 +24,38 @@ impl SyntaxTree<'_> {
             if is_blank(line) {
                 break;
             }
-            let last = starts[end] + line.trim_end().len() - 1;
-            let Some(lead) = self.lead(last) else { break };
-            let from = lead.first;
-            // A comment after code belongs to that code.
-            let first = starts[from] + indent_of(self.row(starts, from)).len();
-            if lead.span.start() != first || lead.last != end {
+            let Some((lead, is_comment)) = self.leads_until(starts, end) else { break };
+            // A comment at the end of a block belongs to what is above it.
+            let indent = |row: usize| indent_of(self.row(starts, row)).len();
+            if is_comment && indent(lead.first) > indent(row) {
                 break;
             }
-            above.from = from;
-            if !lead.comment {
-                above.annotations = from;
+            above.from = lead.first;
+            if !is_comment {
+                above.annotations = lead.first;
             }
         }
         above
+    }
+
+    /// Returns the first of the comments and annotations that fill the lines up to the end of row `end`, and whether all
+    /// of them are comments; `None` if there is something else: a comment after code belongs to that code.
+    fn leads_until(&self, starts: &[usize], end: usize) -> Option<(LeadingNode, bool)> {
+        let mut lead = self.lead(starts[end] + self.row(starts, end).trim_end().len() - 1)?;
+        let mut is_comment = lead.comment;
+        if lead.last != end {
+            return None;
+        }
+        loop {
+            let first = starts[lead.first] + indent_of(self.row(starts, lead.first)).len();
+            let before = self.text[first.min(lead.span.start())..lead.span.start()].trim_end();
+            if before.is_empty() {
+                return Some((lead, is_comment));
+            }
+            let end = first + before.len();
+            lead = self.lead(end - 1).filter(|it| it.span.end() == end)?;
+            is_comment &= lead.comment;
+        }
     }
 
     /// Returns the outermost comment or annotation at the offset `at`.

@@ -69,6 +69,62 @@ fn replacing_keeps_comments_above_unless_the_text_has_its_own() {
 }
 
 #[test]
+fn comments_above_annotations_are_kept() {
+    for head in ["@A @B(1)\n  ", "@A ", "@A\n  ", "@A\n  @B "] {
+        let java = format!("class C {{\n  /** doc */\n  {head}int f() {{ return 1; }}\n}}\n");
+        let new = format!("{}int f() {{ return 2; }}", head.replace("\n  ", "\n"));
+        let (after, notes) = edit("java", &java, ("C.f", SymbolAction::Replace), &new).unwrap();
+        assert_eq!(after, java.replace("return 1", "return 2"), "{head}");
+        assert_eq!(notes[0], "The lines above it were kept: line 2.");
+    }
+    let python = "# why\n@a\n# between\n@b\ndef f(): return 1\n";
+    let new = "@a\n# between\n@b\ndef f(): return 2";
+    assert_eq!(text("python", python, ("f", SymbolAction::Replace), new), python.replace('1', "2"));
+}
+
+#[test]
+fn all_annotations_of_a_line_belong_to_the_declaration() {
+    for head in ["#[a] #[b]", "#[a] // why", "#[a]\n/* 1 */ #[b]"] {
+        let rust = format!("use x;\n\n/// doc\n{head}\nfn f() {{}} // tail\n");
+        assert_eq!(text("rust", &rust, ("f", SymbolAction::Delete), ""), "use x;\n", "{head}");
+        assert_eq!(
+            text("rust", &rust, ("f", SymbolAction::Replace), "fn f() { 1 } // tail"),
+            rust.replace("{}", "{ 1 }")
+        );
+    }
+    // A comment at the end of a block is not about what follows the block.
+    let python = "class A:\n    x = 1\n    # end\ndef f(): pass\n";
+    assert_eq!(text("python", python, ("f", SymbolAction::Delete), ""), python.replace("def f(): pass\n", ""));
+}
+
+#[test]
+fn code_beside_a_symbol_is_kept_once() {
+    let bash = "a() { :; }; b() { :; } # end\n";
+    for (name, new) in [("a", "a() { x; }"), ("a", "a() { x; }; b() { :; } # end"), ("a", "a() { x; };")] {
+        let after = text("bash", bash, (name, SymbolAction::Replace), new);
+        assert_eq!(after, bash.replace("a() { :; }", "a() { x; }"), "{new}");
+    }
+    let after = text("bash", bash, ("b", SymbolAction::Replace), "a() { :; }; b() { x; } # end");
+    assert_eq!(after, bash.replace("b() { :; }", "b() { x; }"));
+    let ts = "class A {\n  q = 1; r = 2;\n}\n";
+    assert_eq!(text("typescript", ts, ("A.q", SymbolAction::Replace), "q = 3; r = 2;"), ts.replace('1', "3"));
+    let yaml = "a:\n  - b: 1\n    c: 2\n";
+    for new in ["b: 3", "- b: 3"] {
+        assert_eq!(text("yaml", yaml, ("a.b", SymbolAction::Replace), new), yaml.replace('1', "3"));
+    }
+    let java = "class C { int f() { return 1; } }\n";
+    for new in ["int f() { return 2; }", "class C { int f() { return 2; } }"] {
+        assert_eq!(text("java", java, ("C.f", SymbolAction::Replace), new), java.replace('1', "2"));
+    }
+}
+
+#[test]
+fn the_last_name_of_a_group_is_not_the_group() {
+    let go = "package p\n\ntype (\n\tB int\n\tC = string\n)\n";
+    assert_eq!(text("go", go, ("C", SymbolAction::Delete), ""), go.replace("\tC = string\n", ""));
+}
+
+#[test]
 fn names_of_one_declaration_are_not_changed_alone() {
     let go = "package p\n\nvar host, port = \"h\", 1\n\nvar one = 1\n";
     let java = "class C {\n  int x, y;\n  int z;\n}\n";

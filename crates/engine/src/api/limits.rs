@@ -19,7 +19,7 @@ use crate::tools::read::cells::OUTPUT_CHARS_MAX;
 use crate::tools::read::media::PDF_PAGES_MAX;
 use crate::tools::remarks::COMMENT_CHARS_MAX;
 use crate::tools::replace::REPLACED_FILES_MAX;
-use crate::tools::search::{GLOB_BYTES_MAX, PATTERN_BYTES_MAX, WALKED_ENTRIES_MAX};
+use crate::tools::search::{CONTEXT_LINES_MAX, GLOB_BYTES_MAX, PATTERN_BYTES_MAX, WALKED_ENTRIES_MAX};
 use crate::tools::snapshot::SNAPSHOT_BYTES_MAX;
 use crate::tools::snapshot::scan::{SNAPSHOT_FILE_BYTES_MAX, SNAPSHOT_FILES_MAX};
 use crate::tools::symbols::outline::OUTLINED_FILES_MAX;
@@ -76,6 +76,8 @@ pub static LIMITS: &[Limit] = &[
         .refused(Code::CallTooLarge, "Send several calls; undo fewer operations in one call, or restore each file by itself."),
     Limit::of("pattern", PATTERN_BYTES_MAX as u64, "bytes of a regular expression, or of plain text with `ignore_case`")
         .refused(Code::CallTooLarge, "Send a shorter expression, or plain text."),
+    Limit::of("context", CONTEXT_LINES_MAX as u64, "lines that a search shows before and after a hit")
+        .noted("A note reports the number. Read the lines around the hit."),
     Limit::of("globs", GLOB_BYTES_MAX as u64, "bytes of all globs of a call")
         .refused(Code::CallTooLarge, "Send fewer or shorter globs, or a narrower `path`."),
     Limit::of("edits", EDITS_PER_CALL_MAX as u64, "edits, blocks or hunks of a call, in all its files")

@@ -7,6 +7,7 @@ pub(crate) mod encoding;
 pub(crate) mod event_sink;
 pub(crate) mod history_stores;
 pub(crate) mod hook_programs;
+mod ignore_rules;
 pub(crate) mod memory;
 pub(crate) mod options;
 pub(crate) mod policy;

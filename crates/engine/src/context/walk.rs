@@ -2,6 +2,7 @@
 //! and globs. Links are not followed, and every path is subject to the sandbox and the policy.
 
 use crate::context::Context;
+use crate::context::ignore_rules;
 use crate::context::policy::Access;
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallHandle;
@@ -211,8 +212,9 @@ pub(crate) fn ignore_files(context: &Context, folder: &Path) -> Gitignore {
         let Ok(Some(version)) = version else { continue };
         let rules = String::from_utf8_lossy(&version.bytes);
         // As in git, a byte order mark is not part of the first rule, and `!` alone is no rule.
-        for line in rules.trim_start_matches('\u{feff}').lines().filter(|line| line.trim_end() != "!") {
-            let _ = builder.add_line(None, line);
+        let lines = rules.trim_start_matches('\u{feff}').lines().filter(|line| line.trim_end() != "!");
+        for rule in lines.filter_map(ignore_rules::converted) {
+            let _ = builder.add_line(None, &rule);
         }
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())

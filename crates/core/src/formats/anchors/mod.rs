@@ -3,7 +3,7 @@
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::locate::anchor_map::copied::{self, DELIMITERS};
+use crate::locate::anchor_map::copied::DELIMITERS;
 use crate::locate::anchor_map::place::read_words;
 use crate::locate::anchor_map::{AnchorEdit, AnchorRef, AnchorTarget, AnchorWord};
 use crate::locate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, normalize_text};
@@ -116,7 +116,7 @@ impl Format for WordAnchors {
         let mut request = Request { files: Vec::new(), notes };
         let mut errors = Vec::new();
         for AnchorFileInput { path, edits } in files {
-            let ops = ops(&edits, &mut errors, &mut request.notes);
+            let ops = ops(&edits, &mut errors);
             // Two entries with one path are about one file: all of its edits refer to the current text.
             let known = request.files.iter_mut().find(|file: &&mut FileRequest| file.path == path);
             match known.map(|file| &mut file.action) {
@@ -140,46 +140,25 @@ fn wrong(what: &str) -> Error {
         .next(r#"Send {"path": …, "edits": [{"anchor": "Word", "edit_type": "replace", "text": "…"}]}."#)
 }
 
-fn ops(edits: &[AnchorEditInput], errors: &mut Vec<Error>, notes: &mut Notes) -> Vec<Op> {
+fn ops(edits: &[AnchorEditInput], errors: &mut Vec<Error>) -> Vec<Op> {
     let mut out = Vec::with_capacity(edits.len());
     for (index, edit) in edits.iter().enumerate() {
         match op(index, edit) {
-            Ok(mut op) => {
-                if let Some(text) = without_words(&op) {
-                    op.text = text;
-                    notes.push(format!("edits[{index}]: the words in front of the new lines were removed."));
-                }
-                out.push(op);
-            }
+            Ok(op) => out.push(op),
             Err(error) => errors.push(error.prefixed(&format!("edits[{index}]: "))),
         }
     }
     out
 }
 
-/// Returns the new rows without words that were copied before them; `None` if there are none.
-fn without_words(op: &Op) -> Option<String> {
-    let Locator::AnchorWords(edit) = &op.at else { return None };
-    let named: Vec<&AnchorRef> = match &edit.place {
-        AnchorTarget::Before(line) | AnchorTarget::After(line) => vec![line],
-        AnchorTarget::Lines { from, to } => vec![from, to],
-    };
-    let is_own = |line: &AnchorRef| line.line.as_deref().is_some_and(copied::has_word);
-    if named.iter().any(|line| is_own(line)) {
-        return None;
-    }
-    let words: Vec<AnchorWord> = named.iter().map(|line| line.word).collect();
-    copied::without_words(&op.text, &words)
-}
-
 fn op(index: usize, edit: &AnchorEditInput) -> Result<Op> {
     let from = anchor("anchor", &edit.anchor)?;
     let end = edit.end_anchor.as_deref().filter(|end| !end.is_empty());
+    let to = end.map(|end| anchor("end_anchor", end)).transpose()?;
     let place = match edit.kind {
-        AnchorEditKind::InsertBefore => AnchorTarget::Before(from),
-        AnchorEditKind::InsertAfter => AnchorTarget::After(from),
+        AnchorEditKind::InsertBefore => AnchorTarget::Before(only_line(from, to)?),
+        AnchorEditKind::InsertAfter => AnchorTarget::After(only_line(from, to)?),
         AnchorEditKind::Replace | AnchorEditKind::Delete => {
-            let to = end.map(|end| anchor("end_anchor", end)).transpose()?;
             AnchorTarget::Lines { to: to.unwrap_or_else(|| from.clone()), from }
         }
     };
@@ -196,6 +175,21 @@ fn op(index: usize, edit: &AnchorEditInput) -> Result<Op> {
         (_, Some(text)) => rows_of(text),
     };
     Ok(Op { at: Locator::AnchorWords(Box::new(AnchorEdit { place, index })), text })
+}
+
+/// Returns the line of an insertion, which may be given twice.
+///
+/// Errors: two lines.
+fn only_line(line: AnchorRef, again: Option<AnchorRef>) -> Result<AnchorRef> {
+    let Some(again) = again else { return Ok(line) };
+    let differs = line.line.is_some() && again.line.is_some() && line.line != again.line;
+    if line.word != again.word || differs {
+        let what =
+            format!("an insertion names one line, but anchor is {} and end_anchor is {}.", line.word, again.word);
+        return Err(Error::new(Code::CallInvalid, what)
+            .next("Send the line next to which the rows belong as anchor, without end_anchor; to replace the lines, use replace."));
+    }
+    Ok(AnchorRef { line: line.line.or(again.line), ..line })
 }
 
 /// Splits text into rows, each with a line end. A single final line end belongs to the last row.

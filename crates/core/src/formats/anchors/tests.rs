@@ -4,6 +4,7 @@ use crate::locate::anchor_map::{AnchorMap, AnchorPage};
 use crate::locate::line_edits;
 use crate::locate::line_format::{LINE_FORMATS, LineMark};
 use crate::locate::op::FileAction;
+use crate::note::Notes;
 use crate::text::snapshot::Snapshot;
 use crate::{OpOrder, ResolveSettings, resolve};
 use serde_json::{Value, json};
@@ -20,8 +21,9 @@ fn done(text: &str, edits: &Value) -> Result<String, String> {
     let request = WordAnchors.parse(FormatInput::Text(source)).map_err(|error| error.message().to_owned())?;
     let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!("no edit") };
     let page = AnchorPage::new(&base, words.words());
-    let placed = ops.iter().map(|op| page.to_line_edit(op, |_| false).map_err(|it| it.error.message().to_owned()));
-    let placed = placed.collect::<Result<Vec<_>, String>>()?;
+    let mut notes = Notes::new();
+    let placed = ops.iter().map(|op| page.to_line_edit(&*page.without_copied_words(op, &mut notes)?, |_| false));
+    let placed = placed.collect::<Result<Vec<_>, _>>().map_err(|it| it.error.message().to_owned())?;
     assert!(line_edits::are_line_edits(&placed));
     let resolved = resolve(&base, &placed, OpOrder::Together, ResolveSettings::default());
     let resolved = resolved.map_err(|error| error.message().to_owned())?;
@@ -85,6 +87,12 @@ fn mismatched_anchors_are_refused() {
             json!([{ "anchor": "{0}", "end_anchor": "{2}", "text": "x" }, { "anchor": "{1}", "text": "y" }]),
             "already targeted",
         ),
+        (
+            json!([{ "anchor": "{0}", "end_anchor": "{2}", "text": "x" }, { "anchor": "{1}", "edit_type": "insert_before", "text": "y" }]),
+            "inserts between the lines",
+        ),
+        (json!([{ "anchor": "{0}", "end_anchor": "{2}", "edit_type": "insert_after", "text": "y" }]), "names one line"),
+        (json!([{ "anchor": "{0}", "text": "{0}: x" }]), "is the word of a line"),
         (json!([{ "anchor": "{0}", "text": "a" }]), "match exactly"),
         (json!([]), "no edits"),
     ] {

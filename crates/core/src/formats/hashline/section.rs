@@ -7,14 +7,11 @@ use super::header::HeaderTag;
 use super::token::OpKind;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::locate::anchor_map::{AnchorWord, copied};
 use crate::locate::line_edits::{self, LineEdit};
 use crate::locate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request};
 use crate::note::Notes;
 use crate::text::content::Handle;
 use std::collections::HashMap;
-
-const WORDS_NOTE: &str = "The anchor words in front of the new rows were removed.";
 
 /// The edits of one file.
 pub(super) struct HashlineSection {
@@ -67,12 +64,6 @@ impl HashlineSection {
         if self.file.is_some() {
             return Err(with_file(at, &source));
         }
-        let named: Vec<AnchorWord> = [op.words.from, op.words.to].into_iter().flatten().collect();
-        let bare = copied::without_words(&settled.text, &named);
-        if bare.is_some() && !self.notes.contains(&WORDS_NOTE) {
-            self.notes.push(WORDS_NOTE);
-        }
-        let text = bare.unwrap_or(settled.text);
         let rows = LineEdit {
             target: op.place,
             anchors: op.words,
@@ -84,7 +75,7 @@ impl HashlineSection {
             source_text: source,
             source_line: at,
         };
-        self.ops.push(Op { at: Locator::Lines(Box::new(rows)), text });
+        self.ops.push(Op { at: Locator::Lines(Box::new(rows)), text: settled.text });
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use super::{FileDelta, unsaid};
 use crate::error::Result;
 use crate::locate::anchor_map::{self, AnchorMap, AnchorPage};
 use crate::locate::op::Op;
+use crate::note::Notes;
 use crate::text::change::ChangeSet;
 use crate::text::explain::{self, DiffHunk, LineKind};
 use crate::text::snapshot::Snapshot;
@@ -70,6 +71,7 @@ pub(crate) fn by_number<'a>(before: &Snapshot, ops: &'a [Op]) -> Result<Cow<'a, 
     }
     let words = AnchorMap::new(before.text()).ok_or_else(|| unsaid("it", "its lines are too many for words"))?;
     let page = AnchorPage::new(before, words.words());
-    let ops: Result<Vec<Op>> = ops.iter().map(|op| page.to_line_edit(op, |_| false).map_err(|it| it.error)).collect();
-    ops.map(Cow::Owned)
+    let mut notes = Notes::new();
+    let placed = ops.iter().map(|op| page.to_line_edit(&*page.without_copied_words(op, &mut notes)?, |_| false));
+    placed.collect::<Result<Vec<Op>, _>>().map(Cow::Owned).map_err(|it| it.error)
 }

@@ -1,13 +1,15 @@
 //! Resolution of anchors to line numbers, with every check that an edit by anchors has to pass.
 
-use super::{AnchorMap, AnchorWord};
+use super::{AnchorMap, AnchorWord, copied};
 use crate::advice;
 use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::locate::line_edits::{AnchorRange, LineEdit, LineTarget};
+use crate::locate::line_edits::{self, AnchorRange, LineEdit, LineTarget};
 use crate::locate::op::{Locator, Op};
+use crate::note::Notes;
 use crate::text::snapshot::Snapshot;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// A reference of a caller to a line.
@@ -42,6 +44,16 @@ pub struct AnchorEdit {
     pub place: AnchorTarget,
     /// Index of the edit in the call.
     pub index: usize,
+}
+
+impl AnchorEdit {
+    /// The words of the lines that the edit names.
+    fn named_words(&self) -> Vec<AnchorWord> {
+        match &self.place {
+            AnchorTarget::Before(line) | AnchorTarget::After(line) => vec![line.word],
+            AnchorTarget::Lines { from, to } => vec![from.word, to.word],
+        }
+    }
 }
 
 /// The edit by anchors in an operation, if it is one.
@@ -104,6 +116,39 @@ impl<'a> AnchorPage<'a> {
         line.strip_suffix('\n').unwrap_or(line)
     }
 
+    /// Returns an edit without the words that were copied before its new rows, and notes that. Not for calls that want
+    /// every character as it is.
+    ///
+    /// Errors: rows that begin with a word that may be meant literally, or may be copied.
+    pub fn without_copied_words<'o>(&self, op: &'o Op, notes: &mut Notes) -> Result<Cow<'o, Op>, PlacementError> {
+        let named = match &op.at {
+            Locator::AnchorWords(edit) => edit.named_words(),
+            Locator::Lines(rows) => rows.anchors.words(),
+            _ => return Ok(Cow::Borrowed(op)),
+        };
+        let subject = || match &op.at {
+            Locator::AnchorWords(edit) => format!("edits[{}]: ", edit.index),
+            _ => line_edits::of(op).map(LineEdit::describe).unwrap_or_default(),
+        };
+        if let Some((word, rest)) = copied::named_word(&op.text, &named)
+            && let Some(line) = self.line_of(word)
+        {
+            if !copied::is_certain(rest, self.text(line)) {
+                let what = format!("{}the new text begins with {word}, which is the word of a line.", subject());
+                return Err(words_refusal(what, &op.text));
+            }
+            notes.push(format!("{}the words in front of the new lines were removed.", subject()));
+            return Ok(Cow::Owned(Op { at: op.at.clone(), text: copied::without_words(&op.text, &named) }));
+        }
+        match op.text.lines().find(|row| of(op).is_some() && self.is_marked(row)) {
+            Some(row) => {
+                let what = format!("{}text has the word of a line before the line itself.", subject());
+                Err(words_refusal(what, row))
+            }
+            None => Ok(Cow::Borrowed(op)),
+        }
+    }
+
     /// Converts an edit by anchors to one by line number. `is_spent` returns true if a line had that word before.
     pub fn to_line_edit(&self, op: &Op, is_spent: impl Fn(AnchorWord) -> bool) -> Result<Op, PlacementError> {
         let Some(worded) = of(op) else {
@@ -125,14 +170,6 @@ impl<'a> AnchorPage<'a> {
                 LineTarget::Lines { from: first, to: last }
             }
         };
-        if let Some(row) = op.text.lines().find(|row| self.is_marked(row)) {
-            let shown: String = row.chars().take(80).collect();
-            let error =
-                Error::new(Code::CallInvalid, format!("{prefix}: text has the word of a line before the line itself."))
-                    .evidence(shown)
-                    .next("Write new lines without words.");
-            return Err(PlacementError { error, show: None });
-        }
         let words = AnchorRange::default();
         let rows = LineEdit {
             target: place,
@@ -206,6 +243,20 @@ impl<'a> AnchorPage<'a> {
             _ => Ok(line),
         }
     }
+}
+
+/// Refuses new text with words that may have been copied; `text` begins with the row in question.
+fn words_refusal(what: String, text: &str) -> PlacementError {
+    let row = text.lines().find(|row| !row.trim().is_empty()).unwrap_or_default();
+    let error = Error::new(Code::CallInvalid, what).evidence(row.chars().take(80).collect::<String>()).next(
+        advice![
+            "Write new lines without words; if the word belongs to the text, repeat the call with ",
+            Phrase::Set("match", "exact".into()),
+            "."
+        ]
+        .or("Write new lines without words."),
+    );
+    PlacementError { error, show: None }
 }
 
 /// Returns the advice to read lines with their anchors, for clients that have to request anchors.

@@ -140,7 +140,7 @@ struct LineCounts {
 }
 
 /// Map of lines from the earlier version to the later one.
-pub(in crate::locate) struct LineMap<'a> {
+pub struct LineMap<'a> {
     old: VersionLines<'a>,
     new: VersionLines<'a>,
     shared: Vec<SharedLines>,
@@ -152,7 +152,8 @@ pub(in crate::locate) struct LineMap<'a> {
 }
 
 impl<'a> LineMap<'a> {
-    pub(in crate::locate) fn new(seen: &'a Snapshot, now: &'a Snapshot, theirs: &ChangeSet) -> LineMap<'a> {
+    /// Creates the map; `theirs` leads from `seen` to `now`.
+    pub fn new(seen: &'a Snapshot, now: &'a Snapshot, theirs: &ChangeSet) -> LineMap<'a> {
         let (old, new) = (VersionLines::new(seen), VersionLines::new(now));
         let (mut shared, mut added) = (Vec::new(), Vec::new());
         let (mut next, mut moved) = (1, 0isize);
@@ -221,8 +222,9 @@ impl<'a> LineMap<'a> {
         Ok(range.moved)
     }
 
-    /// True if another change wrote these rows, or rows that begin or end them, directly above or below this place.
-    fn is_made(&self, target: LineTarget, rows: &str) -> bool {
+    /// True if another change wrote these rows, or rows that begin or end them, directly above or below this place of the
+    /// later version.
+    pub fn is_made(&self, target: LineTarget, rows: &str) -> bool {
         let (above, below) = match target {
             LineTarget::Lines { from, to } => (from.saturating_sub(1), to + 1),
             LineTarget::Before(line) => (line.saturating_sub(1), line),

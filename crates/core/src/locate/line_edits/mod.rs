@@ -9,6 +9,7 @@ mod carry;
 mod echo;
 mod excerpt;
 mod expected;
+mod overlaps;
 mod place;
 mod registers;
 mod repair;
@@ -25,8 +26,7 @@ use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
 
 pub use by_anchor::{are_all_by_anchor, by_number, names_anchor};
-pub(in crate::locate) use carry::LineMap;
-pub use carry::{CarriedEdits, CarryConflict, carry, is_position_independent};
+pub use carry::{CarriedEdits, CarryConflict, LineMap, carry, is_position_independent};
 pub use echo::{ECHO_LINES_MAX, ReplacedLines, replaced_lines};
 pub use excerpt::{AROUND, Excerpt, LineShift, excerpt, excerpt_with, first_changed, line_shifts, preview};
 pub use place::{not_built, unresolved_block};
@@ -67,6 +67,11 @@ pub struct AnchorRange {
 }
 
 impl AnchorRange {
+    /// The anchors.
+    pub(in crate::locate) fn words(self) -> Vec<AnchorWord> {
+        [self.from, self.to].into_iter().flatten().collect()
+    }
+
     /// True if there is no anchor.
     pub fn is_empty(self) -> bool {
         self == AnchorRange::default()
@@ -129,7 +134,7 @@ impl LineEdit {
     }
 
     /// Returns the beginning of a message about the edit.
-    fn describe(&self) -> String {
+    pub(in crate::locate) fn describe(&self) -> String {
         if self.source_line == 0 { format!("{}: ", self.source_text) } else { format!("line {}: ", self.source_line) }
     }
 }

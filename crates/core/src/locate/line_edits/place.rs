@@ -1,5 +1,6 @@
 //! Conversion of all line edits of a file to text edits.
 
+use super::overlaps::without_overlaps;
 use super::{LineEdit, LineTarget, VersionLines, echo, expected, of, rows_shown};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -12,7 +13,7 @@ use crate::text::span::Span;
 
 /// Order of new rows at the same line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum InsertClass {
+pub(super) enum InsertClass {
     Head,
     Before,
     Instead,
@@ -21,13 +22,13 @@ enum InsertClass {
 }
 
 /// The position of one operation.
-struct EditSite {
-    op: usize,
+pub(super) struct EditSite {
+    pub(super) op: usize,
     /// The line at which the operation writes; the first line of a range.
-    line: usize,
-    class: InsertClass,
+    pub(super) line: usize,
+    pub(super) class: InsertClass,
     /// The last line that the operation removes.
-    to: usize,
+    pub(super) to: usize,
     notes: Notes,
 }
 
@@ -92,11 +93,11 @@ pub(crate) fn place_one(base: &Snapshot, op: &Op, settings: ResolveSettings) -> 
     place_all(base, std::slice::from_ref(op), settings).pop().unwrap_or_else(|| Err(mixed()))
 }
 
-fn mixed() -> Error {
+pub(super) fn mixed() -> Error {
     Error::new(Code::InternalBug, "Edits by line number cannot be placed together with others.")
 }
 
-fn nothing(note: &'static str) -> PlacedOp {
+pub(super) fn nothing(note: &'static str) -> PlacedOp {
     let notes = Some(note).filter(|note| !note.is_empty()).into_iter().collect();
     PlacedOp { found: TextMatches { tier: Tier::Exact, matches: Vec::new(), notes }, splices: Vec::new() }
 }
@@ -223,58 +224,6 @@ fn no_blocks(table: &VersionLines<'_>, rows: &LineEdit, line: usize, not_built: 
             _ => format!("Name the lines themselves: {line}..{to} if the block ends there."),
         })
         .fact("line", rows.source_line)
-}
-
-/// Removes ranges that overlap an earlier one. Sites are sorted.
-fn without_overlaps(
-    table: &VersionLines<'_>,
-    ops: &[Op],
-    sites: &mut Vec<EditSite>,
-    answers: &mut [Option<Result<PlacedOp>>],
-) {
-    let mut open: Option<(usize, usize, usize)> = None;
-    let mut dropped = Vec::new();
-    for (at, site) in sites.iter().enumerate().filter(|(_, site)| site.class == InsertClass::Instead) {
-        let Some((other, from, to)) = open.filter(|(_, _, to)| site.line <= *to) else {
-            open = Some((at, site.line, site.to));
-            continue;
-        };
-        let (first, second) = (sites[other].op, site.op);
-        let same = (site.line, site.to) == (from, to) && first < second;
-        let (old, new) = (&ops[first].text, &ops[second].text);
-        if same && !new.is_empty() && (old == new || **old == *table.slice(from, to)) {
-            // The two hunks are an old/new pair, or the same edit twice: the second one contains the whole change.
-            answers[first] = Some(Ok(nothing("A later hunk replaces the same lines; this one changes nothing.")));
-            dropped.push(other);
-            open = Some((at, from, to));
-            continue;
-        }
-        let (early, late) = (first.min(second), first.max(second));
-        answers[late] = Some(Err(taken(table, &ops[early], &ops[late], site.line)));
-        dropped.push(if late == second { at } else { other });
-        let kept = if late == second { other } else { at };
-        open = Some((kept, sites[kept].line, sites[kept].to.max(to)));
-    }
-    dropped.sort_unstable();
-    let mut index = 0;
-    sites.retain(|_| {
-        index += 1;
-        dropped.binary_search(&(index - 1)).is_err()
-    });
-}
-
-fn taken(table: &VersionLines<'_>, early: &Op, late: &Op, line: usize) -> Error {
-    let (Some(early), Some(late)) = (of(early), of(late)) else { return mixed() };
-    let (other, at) = (early.source_line, late.source_line);
-    let other = if other == 0 { early.source_text.clone() } else { format!("another hunk on line {other}") };
-    let what = format!(
-        "{}anchor line {line} is already targeted by {other}. Issue ONE hunk per range; payload is only the final desired content, never a before/after pair.",
-        late.describe()
-    );
-    Error::new(Code::EditOverlap, what)
-        .evidence(rows_shown(table, line, line))
-        .next("Merge the two hunks into one whose range covers the lines of both.")
-        .fact("line", at)
 }
 
 /// Returns the ranges that sorted sites remove.

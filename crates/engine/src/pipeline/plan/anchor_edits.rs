@@ -13,13 +13,16 @@ use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits};
 use crate::session::base;
 use emendate_core::anchor_map::{ANCHORED_LINES_MAX, AnchorMap, AnchorPage, AnchorWord, PlacementError, ReplacedRange};
 use emendate_core::explain::{self, DiffHunk, DiffLine, LineKind};
+use emendate_core::line_edits::LineMap;
 use emendate_core::line_format::{self, LineFormat, LineMark};
 use emendate_core::{
-    Code, Error, Op, OpOrder, Phrase, ResolvedEdit, Result, Snapshot, advice, line_edits, refusals, resolve, work,
+    ChangeSet, Code, Error, Matching, Notes, Op, OpOrder, Phrase, ResolvedEdit, Result, Snapshot, advice, line_edits,
+    refusals, resolve, work,
 };
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use serde_json::json;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -43,10 +46,13 @@ struct AnchorEditContext<'a> {
     shown: LineSet,
     /// The anchors of the last version shown, if that is not the current one.
     before: Option<EarlierAnchors>,
+    /// The lines of that version and of the current one.
+    changed: Option<LineMap<'a>>,
 }
 
 /// The anchors of an earlier version, and their lines.
 struct EarlierAnchors {
+    snapshot: Snapshot,
     words: Vec<AnchorWord>,
     places: HashMap<AnchorWord, usize>,
 }
@@ -162,10 +168,15 @@ pub(crate) fn plan_anchor_edits(
     if before.is_some() && options.on_stale == StalePolicy::Reject {
         return Err(file.version_unavailable());
     }
-    let subject = AnchorEditContext { file: &file, words: &words, page, shown, before };
-    let (ops, failed) = place_edits(&subject, ops)?;
+    let seen = before.as_ref().map(|before| before.snapshot.clone());
+    let changed = seen.as_ref().map(|seen| LineMap::new(seen, snapshot, &ChangeSet::diff(seen, snapshot)));
+    let subject = AnchorEditContext { file: &file, words: &words, page, shown, before, changed };
+    let mut notes = Notes::new();
+    let (ops, failed) = place_edits(&subject, ops, &mut notes)?;
     let mut resolved = resolve(snapshot, &ops, OpOrder::Together, options.resolve_settings(false))?;
     failed.add_to(&mut resolved);
+    notes.append(&mut resolved.notes);
+    resolved.notes = notes;
     let (merged, lines_seen) = (subject.before.is_some(), subject.shown);
     let replaced = line_edits::replaced_lines(snapshot, &ops);
     let placed = PlacedEdits { merged, replaced, ..PlacedEdits::new(resolved, lines_seen) };
@@ -215,7 +226,8 @@ fn shown_words(
             lines.extend(had.get(from..to).unwrap_or(&[]).iter().filter_map(|&word| page.line_of(word)));
         }
         if nth == 0 {
-            before = Some(EarlierAnchors { places: had.iter().copied().zip(0..).collect(), words: had });
+            let places = had.iter().copied().zip(0..).collect();
+            before = Some(EarlierAnchors { snapshot: then, words: had, places });
         }
     }
     lines.sort_unstable();
@@ -262,13 +274,14 @@ fn number(index: usize) -> u32 {
 }
 
 /// Converts the edits to line numbers; reports all failures at once.
-fn place_edits(subject: &AnchorEditContext<'_>, ops: &[Op]) -> Result<(Vec<Op>, SkippedEdits)> {
+fn place_edits(subject: &AnchorEditContext<'_>, ops: &[Op], notes: &mut Notes) -> Result<(Vec<Op>, SkippedEdits)> {
     let mut rows = Vec::with_capacity(ops.len());
     let mut placed = Vec::with_capacity(ops.len());
     let mut failures: Vec<(usize, PlacementError)> = Vec::new();
     for (index, op) in ops.iter().enumerate() {
-        let row = subject.page.to_line_edit(op, |word| subject.words.is_tombstone(word));
-        match row.and_then(|row| subject.check_shown(row)) {
+        let bare = without_copied_words(subject.file, &subject.page, op, notes);
+        let row = bare.and_then(|op| subject.page.to_line_edit(&op, |word| subject.words.is_tombstone(word)));
+        match row.and_then(|row| subject.check_shown(row)).and_then(|row| subject.check_unmade(row)) {
             Ok(row) => {
                 rows.push(row);
                 placed.push(index);
@@ -352,6 +365,37 @@ impl AnchorEditContext<'_> {
         }
         Ok(op)
     }
+
+    /// Accepts an edit that no other change has made since the lines were shown.
+    fn check_unmade(&self, op: Op) -> Result<Op, PlacementError> {
+        match &self.changed {
+            Some(changed) => check_unmade(changed, op),
+            None => Ok(op),
+        }
+    }
+}
+
+/// Returns an edit without the words that were copied before its new rows, unless the call wants every character.
+pub(crate) fn without_copied_words<'o>(
+    file: &EditedFile<'_>,
+    page: &AnchorPage<'_>,
+    op: &'o Op,
+    notes: &mut Notes,
+) -> Result<Cow<'o, Op>, PlacementError> {
+    match file.options.resolve_settings(false).matching {
+        Matching::Exact => Ok(Cow::Borrowed(op)),
+        Matching::Strict | Matching::Standard => page.without_copied_words(op, notes),
+    }
+}
+
+/// Refuses an edit of the current text whose rows another change has written at the same place since `changed` began.
+pub(crate) fn check_unmade(changed: &LineMap<'_>, op: Op) -> Result<Op, PlacementError> {
+    let Some(rows) = line_edits::of(&op).filter(|rows| changed.is_made(rows.target, &op.text)) else { return Ok(op) };
+    let subject = if rows.source_line == 0 { rows.source_text.clone() } else { format!("`{}`", rows.source_text) };
+    let what = format!("{subject}: another change has written these rows there since the lines were shown.");
+    let error = Error::new(Code::StaleChanged, what)
+        .next("The lines are shown now: send the same edit again only if the rows are meant to be there twice.");
+    Err(PlacementError { error, show: rows.named_lines() })
 }
 
 pub(crate) const NEVER_SHOWN: &str = "it names lines that were never shown, or that are new since then.";

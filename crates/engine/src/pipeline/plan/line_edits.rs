@@ -58,7 +58,7 @@ pub(crate) fn plan_rows_in(
     let by_word = line_edits::names_anchor(ops);
     let nameable = matches!(options.tag, Some(Handle::Lines(..)));
     let nameless = is_nameless(&base, nameable);
-    let mut placement = LinePlacement { ops: ops.into(), registers, nameable, moved: false };
+    let mut placement = LinePlacement { ops: ops.into(), registers, nameable, moved: false, notes: Notes::new() };
     let mut plan = match base {
         _ if nameless && line_edits::is_position_independent(ops) => {
             let placed = placement.at_the_ends(&file)?;
@@ -87,6 +87,8 @@ struct LinePlacement<'a> {
     nameable: bool,
     /// The lines were named by anchors, and have moved.
     moved: bool,
+    /// Notes about the edits as they were written.
+    notes: Notes,
 }
 
 impl LinePlacement<'_> {
@@ -102,7 +104,8 @@ impl LinePlacement<'_> {
 impl PlacementStrategy for LinePlacement<'_> {
     fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, note }: KnownLines) -> Result<PlacedEdits> {
         let EditedFile { call, place, now, .. } = file;
-        let mut notes: Notes = note.into_iter().collect();
+        let mut notes = std::mem::take(&mut self.notes);
+        notes.extend(note);
         let ops = call.grammars().with_blocks(place, &now.snapshot, &self.ops, &mut notes)?;
         all_shown(file, &now.snapshot, &lines, &ops)?;
         let ops = line_edits::fill_registers(&now.snapshot, &ops, self.registers, &mut notes)?;
@@ -112,7 +115,7 @@ impl PlacementStrategy for LinePlacement<'_> {
 
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
         let EditedFile { call, place, now, .. } = file;
-        let mut notes = Notes::new();
+        let mut notes = std::mem::take(&mut self.notes);
         let ops = call.grammars().with_blocks(place, seen, &self.ops, &mut notes)?;
         all_shown(file, seen, &lines, &ops)?;
         let ops = line_edits::fill_registers(seen, &ops, self.registers, &mut notes)?;

@@ -5,7 +5,7 @@ use crate::context::threads::on_threads;
 use crate::context::{Context, LoadedFile};
 use crate::model::call_handle::CallHandle;
 use crate::pipeline::plan::notebook;
-use crate::tools::replace::query::ReplaceQuery;
+use crate::tools::replace::query::{ReplaceQuery, TextChange};
 use emendate_core::{CHANGED_PLACES_MAX, Code, Error, ResolvedEdit, Result, check_amount, work};
 use emendate_fs::SafePath;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,10 +20,12 @@ const FILES_PER_THREAD: usize = 32;
 pub(super) enum FileFinding {
     /// The file does not contain the text.
     Without,
-    /// The file is binary.
-    Binary,
-    /// The file vanished, is too large or cannot be opened.
-    Unread,
+    /// The file contains the new text in this number of places that match.
+    Unchanged(usize),
+    /// The file vanished.
+    Gone,
+    /// The file is binary, is too large or cannot be opened.
+    Unread(Error),
     /// The file contains the text, in this number of places.
     With(Box<LoadedFile>, ResolvedEdit, usize),
     /// The file contains the text, and may not be edited.
@@ -74,19 +76,19 @@ pub(super) fn scan_files(
 fn look_at(context: &Context, place: &SafePath, what: &ReplaceQuery) -> FileFinding {
     let now = match context.snapshot(place, None, "") {
         Ok(Some(now)) => now,
-        Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => {
-            return FileFinding::Binary;
-        }
-        Ok(None) | Err(_) => return FileFinding::Unread,
+        Ok(None) => return FileFinding::Gone,
+        Err(error) => return FileFinding::Unread(error),
     };
     match what.change(&now.snapshot) {
-        Ok(Some(_)) if !notebook::is_named(place) && context.check_access(place, Access::Write).is_err() => {
+        Ok(TextChange { edit: Some(_), .. })
+            if !notebook::is_named(place) && context.check_access(place, Access::Write).is_err() =>
+        {
             FileFinding::Guarded
         }
-        Ok(Some((resolved, places))) => FileFinding::With(Box::new(now), resolved, places),
-        Ok(None) => {
+        Ok(TextChange { edit: Some(resolved), places }) => FileFinding::With(Box::new(now), resolved, places),
+        Ok(TextChange { edit: None, places }) => {
             context.recycle(now.snapshot);
-            FileFinding::Without
+            if places == 0 { FileFinding::Without } else { FileFinding::Unchanged(places) }
         }
         Err(error) => FileFinding::Failed(error),
     }

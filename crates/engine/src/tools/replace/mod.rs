@@ -25,7 +25,7 @@ use crate::session::suggest::file_not_found;
 use crate::tools::replace::gather::{FileFinding, scan_files};
 use crate::tools::replace::query::ReplaceQuery;
 use crate::tools::tool_input::ToolInput;
-use emendate_core::{Code, Error, ResolvedEdit, Result, TextNames, formats};
+use emendate_core::{Advice, Code, Error, ResolvedEdit, Result, TextNames, formats};
 use emendate_fs::{PATH_MAX_BYTES, SafePath};
 use emendate_history::{LineSet, Record};
 use schemars::JsonSchema;
@@ -38,8 +38,6 @@ use std::path::Path;
 
 /// Files that one call may change.
 pub(crate) const REPLACED_FILES_MAX: usize = 10_000;
-/// Advice where too much would change.
-const NARROW_SEARCH_ADVICE: &str = "Narrow path or glob, and send several calls. Nothing was written.";
 /// Files whose failures are reported.
 const REPORTED_FAILURES_MAX: usize = 20;
 
@@ -103,6 +101,8 @@ pub(crate) struct ReplaceMatches {
     /// Replacements in each file.
     pub(crate) places: Vec<usize>,
     pub(crate) searched: usize,
+    /// Matches that have the new text already, in files that do not change.
+    pub(crate) unchanged: usize,
     pub(crate) left: SkippedFiles,
 }
 
@@ -122,6 +122,8 @@ pub(crate) struct SkippedFiles {
     /// The number of files that may not be read.
     pub(crate) denied: usize,
     pub(crate) binary: usize,
+    /// Files that are too large to be changed as a whole.
+    pub(crate) large: usize,
     pub(crate) unread: usize,
     /// Directories that could not be read.
     pub(crate) closed: usize,
@@ -150,7 +152,7 @@ pub(crate) fn replace_in_files(call: Call<'_>, tool: &'static str, input: Value)
         Ok(found.plans)
     })?;
     diagnose::diagnose(&call, &mut receipts);
-    let answer = render::answer(&receipts, &places, searched, &left, dry_run);
+    let answer = render::answer(&receipts, &places, searched, &left, what.remark(), dry_run);
     for receipt in receipts {
         recycle(&call, receipt.plan);
     }
@@ -168,6 +170,8 @@ fn found_in_files(
     watch: &CallHandle,
 ) -> Result<ReplaceMatches> {
     let (places, walked) = candidate_files(call, args, watch)?;
+    let is_one_file = walked.is_none();
+    let walked = walked.unwrap_or_default();
     watch.begin(CallPhase::Reading, places.len());
     let looked = scan_files(&call, &places, what, watch)?;
     let mut found = ReplaceMatches { searched: places.len(), ..ReplaceMatches::default() };
@@ -178,8 +182,22 @@ fn found_in_files(
     for (place, looked) in places.into_iter().zip(looked) {
         match looked {
             FileFinding::Without => {}
-            FileFinding::Binary => found.left.binary += 1,
-            FileFinding::Unread => found.left.unread += 1,
+            FileFinding::Unchanged(places) => found.unchanged += places,
+            FileFinding::Unread(error) if is_one_file => {
+                let is_content = matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable);
+                // This tool takes no encoding.
+                return Err(if is_content {
+                    error.next("Use a program that understands this file type.")
+                } else {
+                    error
+                });
+            }
+            FileFinding::Unread(error) => match error.code() {
+                Code::ContentBinary | Code::ContentUndecodable => found.left.binary += 1,
+                Code::FileTooLarge => found.left.large += 1,
+                _ => found.left.unread += 1,
+            },
+            FileFinding::Gone => found.left.unread += 1,
             FileFinding::Guarded => found.left.guarded.push(place.shown()),
             FileFinding::Failed(error) => failed.push(error.prefixed(&format!("{}: ", place.shown()))),
             FileFinding::With(now, resolved, count) => {
@@ -197,13 +215,13 @@ fn found_in_files(
         if changing.len() > REPLACED_FILES_MAX {
             return Err(too_many());
         }
-        check_call_size(changing.len(), bytes).map_err(|error| error.next(NARROW_SEARCH_ADVICE))?;
+        check_call_size(changing.len(), bytes).map_err(|error| error.next(narrower()))?;
     }
     let of = changing.len() + failed.len();
     failed.truncate(REPORTED_FAILURES_MAX);
     match Error::combine(failed, of) {
         Some(error) => Err(error),
-        None if changing.is_empty() => Err(render::not_found(&args.path, &found)),
+        None if changing.is_empty() => Err(render::not_found(args, &found)),
         None => {
             found.plans = plans_of(call, changing)?;
             Ok(found)
@@ -211,19 +229,23 @@ fn found_in_files(
     }
 }
 
-/// Returns the files to scan.
+/// Returns the files to scan, and what is known of the walk unless the call names a single file.
 ///
 /// Errors: `file.not_found` for a path where nothing is; `call.too_large`, and those of the path.
-fn candidate_files(call: Call<'_>, args: &ReplaceInput, watch: &CallHandle) -> Result<(Vec<SafePath>, WalkStats)> {
+fn candidate_files(
+    call: Call<'_>,
+    args: &ReplaceInput,
+    watch: &CallHandle,
+) -> Result<(Vec<SafePath>, Option<WalkStats>)> {
     let place = call.store().resolve_path(Path::new(&args.path))?;
+    let scope = WalkFilter::new(call.caller, &place, &args.glob, args.hidden, args.no_ignore)?;
     if call.store().list(&place)?.is_none() {
         let place = call.resolve_path(&args.path, Access::Write)?;
         if call.store().metadata(&place)?.is_none() {
             return Err(file_not_found(call, &place));
         }
-        return Ok((vec![place], WalkStats::default()));
+        return Ok((vec![place], None));
     }
-    let scope = WalkFilter::new(call.caller, &place, &args.glob, args.hidden, args.no_ignore)?;
     let scope = WalkFilter { watch: Some(watch.clone()), ..scope };
     let mut places = Vec::new();
     watch.begin(CallPhase::Listing, 0);
@@ -242,7 +264,7 @@ fn candidate_files(call: Call<'_>, args: &ReplaceInput, watch: &CallHandle) -> R
         return Err(Error::new(Code::CallTooLarge, what)
             .next("Exclude them with a glob such as \"!name/**\", or name another directory. Nothing was written."));
     }
-    Ok((places, walked))
+    Ok((places, Some(walked)))
 }
 
 /// Creates the plans. Replaced text was not shown, so it is not known afterwards either, unless the session had
@@ -270,9 +292,14 @@ fn unseen_plan(place: SafePath, now: LoadedFile, resolved: ResolvedEdit, known: 
     FilePlan { seen: SeenUpdate { unseen, ..plan.seen }, ..plan }
 }
 
+/// Returns the advice where too much would change.
+fn narrower() -> Advice {
+    Advice::named("Narrow {path} or {glob}, and send several calls. Nothing was written.")
+        .or("Send several calls, each for fewer files. Nothing was written.")
+}
+
 fn too_many() -> Error {
-    Error::new(Code::CallTooLarge, format!("More than {REPLACED_FILES_MAX} files would change."))
-        .next(NARROW_SEARCH_ADVICE)
+    Error::new(Code::CallTooLarge, format!("More than {REPLACED_FILES_MAX} files would change.")).next(narrower())
 }
 
 /// Checks the expected counts before anything is written. A model was shown none of the files, so it has to state the

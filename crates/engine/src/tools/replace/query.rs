@@ -44,6 +44,14 @@ impl TemplatePart {
     }
 }
 
+/// The change of one file.
+#[derive(Default)]
+pub(super) struct TextChange {
+    pub(super) edit: Option<ResolvedEdit>,
+    /// The number of replacements; without an edit, that of matches which have the new text already.
+    pub(super) places: usize,
+}
+
 impl ReplaceQuery {
     /// Errors: `call.invalid`, `edit.no_change`.
     pub(super) fn new(args: &ReplaceInput, names: &TextNames) -> Result<ReplaceQuery> {
@@ -90,27 +98,38 @@ impl ReplaceQuery {
         }
     }
 
-    /// Returns the change of a file, and the number of its replacements; `None` if there are none.
+    /// Returns a note about a replacement that other tools would read differently.
+    pub(super) fn remark(&self) -> Option<&'static str> {
+        let ReplaceQuery::Pattern { template, .. } = self else { return None };
+        let has_escape = |part: &TemplatePart| matches!(part, TemplatePart::Text(text) if text.contains(r"\n") || text.contains(r"\t"));
+        template.iter().any(has_escape).then_some(
+            r"The new text has \n or \t as a backslash and a letter; a line end or a tab is written as itself.",
+        )
+    }
+
+    /// Returns the change of a file.
     ///
     /// Errors: text that cannot be written in the file's encoding; a match inside a character; `edit.too_much_work`.
-    pub(super) fn change(&self, file: &Snapshot) -> Result<Option<(ResolvedEdit, usize)>> {
+    pub(super) fn change(&self, file: &Snapshot) -> Result<TextChange> {
         work::spend_bytes(file.text().len())?;
         match self {
             ReplaceQuery::Text { finder, op } => {
                 if finder.find(file.text().as_bytes()).is_none() {
-                    return Ok(None);
+                    return Ok(TextChange::default());
                 }
                 let mut resolved = resolve(file, std::slice::from_ref(op), OpOrder::Together, EXACT_SETTINGS)?;
                 let places = resolved.ops.iter().map(|op| op.places).sum();
                 // Replies report outcomes of single edits only for one file; for ten thousand files they would only
                 // take memory.
                 resolved.ops.clear();
-                Ok(Some((resolved, places)))
+                Ok(TextChange { edit: Some(resolved), places })
             }
             ReplaceQuery::Pattern { regex, template } => {
-                let edits = replacements(regex, template, file.text())?;
-                let resolved = if edits.is_empty() { None } else { Some(resolve_texts(file, &edits)?) };
-                Ok(resolved.map(|resolved| (resolved, edits.len())))
+                let Replacements { edits, unchanged, .. } = replacements(regex, template, file.text())?;
+                if edits.is_empty() {
+                    return Ok(TextChange { edit: None, places: unchanged });
+                }
+                Ok(TextChange { edit: Some(resolve_texts(file, &edits)?), places: edits.len() })
             }
         }
     }
@@ -125,15 +144,16 @@ fn invalid(what: &str, next: impl Into<Advice>) -> Error {
     Error::new(Code::CallInvalid, what).next(next)
 }
 
-/// Returns the replacement of each match that changes something. The limits are checked before each one is built.
+/// Collects the replacement of each match that changes something. The limits are checked before each one is built.
 ///
 /// Errors: a match inside a character; `edit.too_much_work`, `call.too_much_work`.
-fn replacements(regex: &BoundedRegex, template: &[TemplatePart], text: &str) -> Result<Vec<TextEdit>> {
+fn replacements<'t>(regex: &BoundedRegex, template: &'t [TemplatePart], text: &'t str) -> Result<Replacements<'t>> {
     let named = template.iter().filter_map(|part| match part {
         TemplatePart::Group(0) | TemplatePart::Text(_) => None,
         TemplatePart::Group(nth) => Some(*nth),
     });
-    let mut found = Replacements { text, template, groups: GroupSlots::new(named), edits: Vec::new(), fresh: 0 };
+    let mut found =
+        Replacements { text, template, groups: GroupSlots::new(named), edits: Vec::new(), unchanged: 0, fresh: 0 };
     let (mut at, mut last_end) = (0, None);
     while let Some(one) = regex.find_at(text.as_bytes(), at) {
         // The search for one match may have taken milliseconds.
@@ -146,7 +166,7 @@ fn replacements(regex: &BoundedRegex, template: &[TemplatePart], text: &str) -> 
         found.add(regex, one)?;
     }
     work::check()?;
-    Ok(found.edits)
+    Ok(found)
 }
 
 /// Returns the offset after the character at an offset; at the end of the text, the one beyond it.
@@ -161,6 +181,8 @@ struct Replacements<'t> {
     /// The groups that the template names.
     groups: GroupSlots,
     edits: Vec<TextEdit>,
+    /// Matches that have the new text already.
+    unchanged: usize,
     /// Bytes of their new texts.
     fresh: usize,
 }
@@ -181,7 +203,12 @@ impl Replacements<'_> {
         let new: String = parts().collect();
         // The empty text after a final line end is not a line for `^` or `$`, and an empty file has no lines.
         let behind = found.start() == self.text.len() && (self.text.is_empty() || self.text.ends_with('\n'));
-        if old != new && !behind {
+        if behind {
+            return Ok(());
+        }
+        if old == new {
+            self.unchanged += 1;
+        } else {
             self.fresh += length;
             self.edits.push(TextEdit { span: Span::new(found.start(), found.end()), text: new });
         }
@@ -194,6 +221,9 @@ impl Replacements<'_> {
 /// Errors: `call.invalid` for a group that the pattern does not have, because it would silently be empty.
 fn template(new: &str, regex: &BoundedRegex) -> Result<Vec<TemplatePart>> {
     let groups = regex.group_count();
+    if let Some(group) = backslash_group(new).filter(|&group| group < groups) {
+        return sed_group(group);
+    }
     let (mut out, mut text, mut rest) = (Vec::new(), String::new(), new);
     while let Some((before, behind)) = rest.split_once('$') {
         text.push_str(before);
@@ -222,6 +252,29 @@ fn template(new: &str, regex: &BoundedRegex) -> Result<Vec<TemplatePart>> {
     text.push_str(rest);
     out.extend((!text.is_empty()).then_some(TemplatePart::Text(text)));
     Ok(out)
+}
+
+/// Returns the first group that the new text names as other tools do, by `\1`.
+fn backslash_group(new: &str) -> Option<usize> {
+    let mut chars = new.chars();
+    while let Some(ch) = chars.next() {
+        if ch == '\\'
+            && let Some(group) = chars.next()?.to_digit(10).filter(|group| *group > 0)
+        {
+            return usize::try_from(group).ok();
+        }
+    }
+    None
+}
+
+/// Refuses a group after a backslash.
+fn sed_group(group: usize) -> Result<Vec<TemplatePart>> {
+    let what = format!("The new text has \\{group}, and the pattern has that group, which is written ${group}.");
+    let next = format!(
+        "Write ${group} for the group. For the text \\{group}, add an empty group (?<none>) to the pattern, and write \
+         \\${{none}}{group}."
+    );
+    Err(invalid(&what, next))
 }
 
 /// Returns the name at the start of a text.
@@ -261,6 +314,8 @@ mod tests {
         assert_eq!(parts("$words {").unwrap(), [text("$words {")]);
         assert_eq!(parts("$$word {").unwrap(), [text("$word {")]);
         assert!(parts("$word {").unwrap_err().contains("${word}"));
+        assert!(parts("\\2").unwrap_err().contains("written $2"));
+        assert_eq!(parts("\\3\\\\2\\0").unwrap(), [text("\\3\\\\2\\0")]);
         assert!(parts("$3").unwrap_err().contains("has 2 of them"));
         assert!(parts("${else}").unwrap_err().contains("`else`"));
     }

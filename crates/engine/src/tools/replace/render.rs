@@ -5,6 +5,7 @@ use crate::model::reply::{Answer, counted};
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::report::receipt::{Receipt, render_notes};
 use crate::tools::replace::{ReplaceInput, ReplaceMatches, SkippedFiles};
+use crate::tools::search::pattern::{LINE_ENDS_ADVICE, names_carriage_return};
 use emendate_core::explain::{self, DiffHunk};
 use emendate_core::{Advice, Code, Error, Notes, Phrase, advice};
 use serde_json::{Map, Value, json};
@@ -55,6 +56,7 @@ fn skipped_notes(skipped: &SkippedFiles) -> Vec<String> {
     let counted: Vec<String> = [
         (skipped.denied, "file", "that may not be read"),
         (skipped.binary, "file", if skipped.binary == 1 { "that is not text" } else { "that are not text" }),
+        (skipped.large, "file", "too large to be changed as a whole"),
         (skipped.unread, "file", "that could not be read"),
         (skipped.closed, "directory", "that could not be listed"),
     ]
@@ -89,12 +91,14 @@ pub(super) fn answer(
     places: &[usize],
     searched: usize,
     skipped: &SkippedFiles,
+    remark: Option<&'static str>,
     dry_run: bool,
 ) -> Answer {
     let total: usize = places.iter().sum();
     let verb = if dry_run { "Would replace" } else { "Replaced" };
     let headline = format!("{verb} {} in {}.", counted(total, "place"), counted(receipts.len(), "file"));
     let mut notes: Notes = skipped_notes(skipped).into();
+    notes.extend(remark);
     for receipt in receipts {
         let of_file = receipt.plan.outcome.notes.iter();
         notes.extend(of_file.map(|note| format!("{}: {note}", receipt.plan.place.shown())).take(SKIPPED_NAMES_MAX));
@@ -169,16 +173,29 @@ fn diffs(receipts: &[Receipt]) -> String {
     out
 }
 
-/// Creates the error for a text that no file has.
-pub(super) fn not_found(path: &str, found: &ReplaceMatches) -> Error {
-    let mut error = Error::new(
-        Code::MatchNotFound,
-        format!("The text is in no file of {path} that may be edited; {} looked at.", were(found.searched)),
-    )
-    .fact("reason", "not_found")
-    .fact("filesSearched", found.searched);
+/// Creates the error for a text that no file has, or that is in place of the matches already.
+pub(super) fn not_found(args: &ReplaceInput, found: &ReplaceMatches) -> Error {
+    let mut error = if found.unchanged == 0 {
+        let what =
+            format!("The text is in no file of {} that may be edited; {} looked at.", args.path, were(found.searched));
+        Error::new(Code::MatchNotFound, what).fact("reason", "not_found")
+    } else {
+        let places = counted(found.unchanged, "place");
+        let what = format!("No changes to make: the pattern matches in {places}, and each has the new text already.");
+        Error::new(Code::EditNoChange, what)
+    };
+    error = error.fact("filesSearched", found.searched);
     for note in skipped_notes(&found.left) {
         error = error.evidence(note);
+    }
+    if found.unchanged > 0 {
+        return error.next(
+            Advice::named("Nothing is left to do if that is the text you want; else correct {new_string}.")
+                .or("Nothing is left to do if that is the text you want."),
+        );
+    }
+    if args.pattern.as_deref().is_some_and(names_carriage_return) {
+        error = error.evidence(LINE_ENDS_ADVICE);
     }
     error.next(Advice::named(
         "Check {path}, {glob} and the text with {search()}; hidden and ignored files need {hidden} and {no_ignore}.",

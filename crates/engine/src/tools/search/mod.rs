@@ -26,6 +26,7 @@ use crate::session::names::name_in_header;
 use crate::session::suggest::file_not_found;
 use crate::tools::read;
 use crate::tools::search::outcome::{SearchOutcome, SearchedFile, SearchedLine};
+use crate::tools::search::pattern::{LINE_ENDS_ADVICE, names_carriage_return};
 pub(crate) use crate::tools::search::pattern::{PATTERN_BYTES_MAX, PatternOptions, SearchPattern};
 pub(crate) use crate::tools::search::regex::{BoundedRegex, GroupSlots};
 use crate::tools::search::shown_lines::{ROW_OVERHEAD_BYTES, ShownLine, ShownLines};
@@ -48,7 +49,7 @@ use std::path::Path;
 const HITS_DEFAULT: usize = 100;
 const HITS_MAX: usize = 2000;
 /// Context lines of a hit.
-const CONTEXT_LINES_MAX: usize = 50;
+pub(crate) const CONTEXT_LINES_MAX: usize = 50;
 /// Bytes of all files of one search. Regular expressions take time proportional to them, so this bounds the time too.
 const SEARCHED_BYTES_MAX: usize = 512 << 20;
 
@@ -125,6 +126,10 @@ struct SearchRun<'a> {
     denied: usize,
     /// The reason why shown lines do not count as read, if any.
     unkept: Option<String>,
+    /// Notes about the call itself.
+    notes: Notes,
+    /// Advice if nothing is found.
+    hint: Option<&'static str>,
 }
 
 /// The input of the tool.
@@ -158,6 +163,7 @@ fn run<'a>(
     let marks =
         args.format.as_deref().map_or(Ok(call.caller.line_format.unwrap_or(&LINE_FORMATS[0])), line_format_named)?;
     let place = call.store().resolve_path(path)?;
+    let scope = WalkFilter::new(call.caller, &place, &args.glob, args.hidden, args.no_ignore)?;
     let look = PatternOptions { literal: args.literal, ignore_case: args.ignore_case, multiline: args.multiline };
     let mut search = SearchRun {
         call,
@@ -185,9 +191,13 @@ fn run<'a>(
         large: 0,
         denied: 0,
         unkept: None,
+        notes: Notes::new(),
+        hint: (!args.literal && names_carriage_return(&args.pattern)).then_some(LINE_ENDS_ADVICE),
     };
+    if args.context > CONTEXT_LINES_MAX {
+        search.notes.push(format!("context: at most {CONTEXT_LINES_MAX} lines are shown before and after a hit."));
+    }
     let walked = if call.store().list(&place)?.is_some() {
-        let scope = WalkFilter::new(call.caller, &place, &args.glob, args.hidden, args.no_ignore)?;
         call.caller.begin(CallPhase::Reading, 0);
         let walked = walk::walk(&call, &place, &scope, &mut |place| search.file(place))?;
         call.caller.check_cancelled()?;
@@ -344,11 +354,12 @@ impl SearchRun<'_> {
 
     /// Returns the reason why the search ended early, and notes about what was not searched.
     fn remarks(&mut self, walked: &WalkStats) -> (bool, Notes) {
-        let mut notes = Notes::new();
+        let mut notes = std::mem::take(&mut self.notes);
         let cut = self.cut.or(walked.cut.then_some("there are too many files"));
         if let Some(why) = cut {
+            let or = if self.limit < HITS_MAX { ", or raise limit" } else { "" };
             notes.push(format!(
-                "The search ended early: {why}. {} in {}. Narrow the pattern, path or glob, or raise limit.",
+                "The search ended early: {why}. {} in {}. Narrow the pattern, path or glob{or}.",
                 counted(self.hits, "hit"),
                 counted(self.files.len(), "file")
             ));
@@ -369,6 +380,9 @@ impl SearchRun<'_> {
             notes.push(format!("Not searched: {}.", left.join(", ")));
         }
         notes.extend(self.unkept.take());
+        if self.hits == 0 {
+            notes.extend(self.hint);
+        }
         if self.hits == 0 && self.searched == 0 && !walked.cut {
             notes.push(
                 "No file was searched: check the path and the globs. Hidden and ignored files \

@@ -14,6 +14,15 @@ const FOLDED_BYTES_MIN: usize = 256;
 /// Characters that mean something in a regular expression.
 const REGEX_CHARS: &[char] = &['\\', '.', '+', '*', '?', '(', ')', '|', '[', ']', '{', '}', '^', '$'];
 
+/// Advice for a regular expression with a carriage return that is found nowhere.
+pub(crate) const LINE_ENDS_ADVICE: &str =
+    r"A line end is always \n for a pattern, also in a file with CRLF: write \n in place of \r\n, and no \r before $.";
+
+/// True for a regular expression that names a carriage return.
+pub(crate) fn names_carriage_return(pattern: &str) -> bool {
+    pattern.contains('\r') || pattern.contains(r"\r")
+}
+
 /// The interpretation of a pattern.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PatternOptions {

@@ -71,8 +71,9 @@ pub(crate) fn outline(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let args: OutlineInput = formats::from_json(FormatInput::Json(input))?;
     let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
     let folder = call.store().resolve_path(path)?;
+    let scope = WalkFilter::new(call.caller, &folder, &args.glob, args.hidden, args.no_ignore)?;
     if call.store().list(&folder)?.is_some() {
-        return outline_directory(call, &folder, &args);
+        return outline_directory(call, &folder, &scope);
     }
     let place = call.resolve_path(path, Access::Read)?;
     let Some(opened) = call.snapshot(&place, None, "")? else {
@@ -94,12 +95,11 @@ pub(crate) fn outline(call: Call<'_>, mut input: Value) -> Result<Answer> {
 }
 
 /// Outlines the files below a directory whose language is known.
-fn outline_directory(call: Call<'_>, folder: &SafePath, args: &OutlineInput) -> Result<Answer> {
-    let scope = WalkFilter::new(call.caller, folder, &args.glob, args.hidden, args.no_ignore)?;
+fn outline_directory(call: Call<'_>, folder: &SafePath, scope: &WalkFilter) -> Result<Answer> {
     let (mut text, mut files) = (String::new(), Vec::new());
     let (mut left, mut tried, mut unread, mut is_cut) = (LISTED_SYMBOLS_MAX, 0, 0, false);
     call.caller.begin(CallPhase::Reading, 0);
-    let walked = walk::walk(&call, folder, &scope, &mut |place| {
+    let walked = walk::walk(&call, folder, scope, &mut |place| {
         call.caller.advance()?;
         // The first line, which may name an interpreter, is not read for this.
         if language(place, "").is_none() {

@@ -2,13 +2,15 @@
 //! current file, whatever changed around those lines.
 
 use crate::context::options::CallOptions;
-use crate::pipeline::plan::anchor_edits::{AnchoredView, NEVER_SHOWN, anchor_map, shown_refusal};
+use crate::pipeline::plan::anchor_edits::{self, AnchoredView, NEVER_SHOWN, anchor_map, shown_refusal};
 use crate::pipeline::plan::line_edits::LinePlacement;
 use crate::pipeline::plan::placement::{EditedFile, PlacedEdits, PlacementStrategy};
 use crate::session::base::{self, KnownLines};
 use emendate_core::anchor_map::{AnchorMap, AnchorPage, AnchorRef, AnchorWord, PlacementError};
-use emendate_core::{ChangeSet, Code, Error, Note, Op, Result, Snapshot, line_edits};
+use emendate_core::line_edits::LineMap;
+use emendate_core::{ChangeSet, Code, Error, Note, Notes, Op, Result, Snapshot, line_edits};
 use emendate_history::LineSet;
+use std::borrow::Cow;
 
 /// Edits of lines by their anchors: the lines are looked up, and then edited by their numbers. They must have been shown
 /// unchanged.
@@ -23,7 +25,9 @@ impl PlacementStrategy for AnchorPlacement<'_> {
         let EditedFile { call, place, now, .. } = file;
         let words = anchor_map(call, place, &now.snapshot)?;
         let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
-        let found = looked_up(&words, &page, self.ops).and_then(|found| all_shown(file, &known.lines, self.ops, found));
+        let found = without_copied_words(file, &page, self.ops, &mut self.numbered.notes)
+            .and_then(|ops| looked_up(&words, &page, &ops))
+            .and_then(|found| all_shown(file, &known.lines, self.ops, found));
         let found = found.map_err(|failures| {
             let view = AnchoredView { file, words: words.words(), lines: &known.lines };
             view.refusal(failures, self.ops.len())
@@ -32,16 +36,18 @@ impl PlacementStrategy for AnchorPlacement<'_> {
         self.numbered.in_current(file, known)
     }
 
-    /// Errors: as in the current text, and `stale.changed` if lines between the ends of a range changed.
+    /// Errors: as in the current text, and `stale.changed` if lines between the ends of a range changed, or another change
+    /// has made the edit.
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
         let EditedFile { call, place, now, .. } = file;
-        let ops = self.ops;
         let words = anchor_map(call, place, &now.snapshot)?;
         let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
         let Some(had) = words.words_of_text(seen.text()) else { return Err(file.version_unavailable()) };
         let theirs = ChangeSet::diff(seen, &now.snapshot);
         let known = base::carry_lines(&lines, seen, &theirs);
         let then = AnchorPage::new(seen, &had);
+        let bare = without_copied_words(file, &then, self.ops, &mut self.numbered.notes);
+        let ops = &*bare.map_err(|failures| past_version_refusal(file, seen, failures, self.ops.len()))?;
         // A deleted line is reported as such, not as an anchor of an old version.
         let there = if line_edits::are_all_by_anchor(ops) { looked_up(&words, &page, ops) } else { Ok(Vec::new()) };
         let shown = AnchoredView { file, words: words.words(), lines: &known };
@@ -57,6 +63,9 @@ impl PlacementStrategy for AnchorPlacement<'_> {
             };
         }
         unbroken(&then, &found, &page, &there).map_err(|failures| shown.refusal(failures, ops.len()))?;
+        let changed = LineMap::new(seen, &now.snapshot, &theirs);
+        let unmade = there.into_iter().map(|op| anchor_edits::check_unmade(&changed, op));
+        let there = unmade.collect::<Result<Vec<Op>, _>>().map_err(|made| shown.refusal(vec![made], ops.len()))?;
         (self.numbered.ops, self.numbered.moved) = (there.into(), true);
         self.numbered.in_current(file, KnownLines { lines: known, note: Some(Note::AnchorsMoved) })
     }
@@ -75,6 +84,17 @@ fn past_version_refusal(file: &EditedFile<'_>, seen: &Snapshot, failures: Vec<Pl
     let excerpt = line_edits::excerpt(seen, &spans);
     let error = if spans.is_empty() { error } else { error.evidence(excerpt.text) };
     error.next("The file has changed since, too: read it again, and use the words it has now.")
+}
+
+/// Removes words that were copied before new rows.
+fn without_copied_words(
+    file: &EditedFile<'_>,
+    page: &AnchorPage<'_>,
+    ops: &[Op],
+    notes: &mut Notes,
+) -> std::result::Result<Vec<Op>, Vec<PlacementError>> {
+    let bare = ops.iter().map(|op| anchor_edits::without_copied_words(file, page, op, notes).map(Cow::into_owned));
+    bare.collect::<Result<_, _>>().map_err(|refusal| vec![refusal])
 }
 
 fn looked_up(
