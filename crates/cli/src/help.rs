@@ -62,7 +62,8 @@ Examples:
 pub(crate) const WRITE: &str = "\
 Examples:
   printf 'hello\\n' | emend write notes/hello.txt
-  emend write config.toml --from draft.toml --dry-run";
+  emend write config.toml --from draft.toml --dry-run
+  emend write empty.txt < /dev/null";
 
 pub(crate) const APPLY: &str = "\
 Takes what models write: SEARCH/REPLACE blocks, Codex patches (*** Begin Patch), unified diffs, whole files

@@ -23,6 +23,23 @@ fn read_shows_lines() {
 }
 
 #[test]
+fn closed_standard_input_is_no_empty_text() {
+    let workspace = TestWorkspace::with("one\n");
+    let from = |input: &str| {
+        let plain = workspace.command(&["write", "a.txt"]);
+        let mut command = std::process::Command::new("/bin/sh");
+        command.args(["-c", &format!("exec \"$0\" \"$@\" {input}")]).arg(plain.get_program()).args(plain.get_args());
+        command.current_dir(workspace.work()).env_clear();
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        feed(command, b"")
+    };
+    let refused = from("<&-").exits(2);
+    assert!(refused.err.contains("Standard input is closed") && workspace.get("a.txt") == "one\n", "{refused:?}");
+    from("< /dev/null").exits(0);
+    assert_eq!(workspace.get("a.txt"), "");
+}
+
+#[test]
 fn search_shows_hits() {
     let workspace = TestWorkspace::with("one\ntwo\nthree\n");
     let out = workspace.run(&["search", "t(wo|hree)"]).exits(0).out;
