@@ -46,9 +46,11 @@ fn stdin_bytes(what: &str, name: &str) -> Result<Vec<u8>> {
     }
     let bytes = all(stdin, name)?;
     if bytes.is_empty() && emendate_os::descriptors::is_stdin_absent() {
-        return Err(Error::new(Code::CallInvalid, format!("Standard input is closed, so {what} is missing.")).next(
-            "Send it through a pipe or from a file; `< /dev/null` is an empty text.",
-        ));
+        return Err(Error::new(
+            Code::CallInvalid,
+            format!("Standard input is closed, but {what} should come from it."),
+        )
+        .next("Send it through a pipe or from a file; `< /dev/null` is an empty text."));
     }
     Ok(bytes)
 }

@@ -58,6 +58,7 @@ mod styled;
 mod tools;
 mod tour;
 mod trust;
+mod usage;
 mod waiting_calls;
 
 use args::{Cli, Command};
@@ -92,14 +93,7 @@ fn run() -> u8 {
     let line: Vec<std::ffi::OsString> = std::env::args_os().collect();
     match Cli::parse_line(&line) {
         Ok(cli) => run_command(&cli),
-        Err(error) => match styled::ignore_broken_pipe(error.print()) {
-            Err(failure) if !error.use_stderr() => {
-                output::error(&failure);
-                exit_status(failure.code())
-            }
-            // Help on a closed pipe is not a failure.
-            _ => u8::try_from(error.exit_code()).unwrap_or(2),
-        },
+        Err(error) => usage::show(error, &line),
     }
 }
 

@@ -41,8 +41,7 @@ pub fn lowest_free(any: impl AsFd) -> usize {
 #[must_use]
 pub fn is_stdin_absent() -> bool {
     let stdin = std::io::stdin();
-    let is_open_for_both =
-        rustix::fs::fcntl_getfl(&stdin).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::RDWR));
+    let is_open_for_both = rustix::fs::fcntl_getfl(&stdin).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::RDWR));
     let device = |stat: rustix::fs::Stat| (stat.st_mode, stat.st_rdev);
     let null = rustix::fs::stat("/dev/null").map(device);
     is_open_for_both && null.is_ok() && rustix::fs::fstat(&stdin).map(device) == null
