@@ -82,7 +82,11 @@ pub(super) enum UndoSelection {
 
 /// The candidates of one root for a call that names no operation.
 enum UndoCandidates {
-    Known(Vec<UndoCandidate>),
+    Known {
+        candidates: Vec<UndoCandidate>,
+        /// The moment of the edit before which nothing can be redone, in any root.
+        edited_at: Option<i64>,
+    },
     UnderWay(Box<LogEntry>),
 }
 
@@ -272,12 +276,18 @@ fn select_last(
     times: usize,
 ) -> Result<UndoSelection> {
     let place = path.map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
-    let mut found = Vec::new();
+    let (mut found, mut last_edit) = (Vec::new(), None);
     for root in 0..context.roots().len() {
         match last_of(context, root, session, place.as_ref().map(key), redo, times)? {
-            UndoCandidates::Known(candidates) => found.push(candidates),
+            UndoCandidates::Known { candidates, edited_at } => {
+                found.push(candidates);
+                last_edit = last_edit.max(edited_at);
+            }
             UndoCandidates::UnderWay(logged) => return Ok(UndoSelection::UnderWay(root, logged)),
         }
+    }
+    for candidates in &mut found {
+        candidates.retain(|it| Some(it.logged.at) > last_edit);
     }
     let all = newest_first(found, |it: &UndoCandidate| it.logged.at, times);
     let verb = if redo { "redo" } else { "undo" };
@@ -343,7 +353,7 @@ fn last_of(
     redo: bool,
     times: usize,
 ) -> Result<UndoCandidates> {
-    let mut found = Vec::new();
+    let (mut candidates, mut edited_at) = (Vec::new(), None);
     // Of all sessions: an operation may be undone by another one.
     let last = context.history(root).operations(&OperationFilter::newest(1))?;
     let newest = last.first().map_or(0, |last| last.id.number);
@@ -365,19 +375,22 @@ fn last_of(
         gaps.meet(&logged);
         let is_candidate = match logged.operation.role {
             // An undo before it is irrelevant to a redo, whether it was undone itself or not.
-            Role::Edit if redo => break,
+            Role::Edit if redo => {
+                edited_at = Some(logged.at);
+                break;
+            }
             _ if logged.undone_by.is_some() || logged.owner.is_some() => false,
             Role::Undo(_) => redo,
             Role::Edit | Role::Redo(_) => !redo,
         };
         if is_candidate {
-            found.push(UndoCandidate { across: gaps.before(&logged), logged });
+            candidates.push(UndoCandidate { across: gaps.before(&logged), logged });
         }
-        if found.len() == times {
+        if candidates.len() == times {
             break;
         }
     }
-    Ok(UndoCandidates::Known(found))
+    Ok(UndoCandidates::Known { candidates, edited_at })
 }
 
 /// Returns the session whose operations a call may undo; `None` for all. Callers undo their own operations, unless they
