@@ -10,7 +10,8 @@ use std::ffi::OsString;
 
 /// Shows clap's message, which may also be the help; returns the exit status.
 pub(crate) fn show(error: UsageError, line: &[OsString]) -> u8 {
-    let error = about_variable(&error, line).unwrap_or(error);
+    let mut error = about_variable(&error, line).unwrap_or(error);
+    without_variables(&mut error, line);
     if error.use_stderr() && line.iter().any(|word| word == "--json") {
         return output::json(&Reply::refusal(refusal(&error.to_string()), SeedCodes::None), "");
     }
@@ -34,12 +35,7 @@ fn about_variable(error: &UsageError, line: &[OsString]) -> Option<UsageError> {
         _ => None,
     };
     let option = text(ContextKind::InvalidArg)?.split_whitespace().next()?;
-    let is_typed = |word: &OsString| {
-        word.to_str()
-            .and_then(|word| word.strip_prefix(option))
-            .is_some_and(|rest| matches!(rest.chars().next(), None | Some('=')))
-    };
-    if line.iter().any(is_typed) {
+    if is_typed(option, line) {
         return None;
     }
     let mut command = Cli::with_short_help();
@@ -54,6 +50,32 @@ fn about_variable(error: &UsageError, line: &[OsString]) -> Option<UsageError> {
         message += &format!("\n  [possible values: {}]", values.join(", "));
     }
     Some(command.error(error.kind(), message))
+}
+
+/// True if the command line has this option.
+fn is_typed(option: &str, line: &[OsString]) -> bool {
+    line.iter()
+        .filter_map(|word| word.to_str()?.strip_prefix(option))
+        .any(|rest| matches!(rest.chars().next(), None | Some('=')))
+}
+
+/// Removes options from the usage that only variables gave.
+fn without_variables(error: &mut UsageError, line: &[OsString]) {
+    let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else { return };
+    let (mut usage, before) = (usage.to_string(), usage.to_string());
+    let mut command = Cli::with_short_help();
+    // Only then options know how they are spelled.
+    command.build();
+    for option in command.get_arguments().filter(|option| option.get_env().is_some()) {
+        let spelled = option.to_string();
+        let long = spelled.split_whitespace().next().unwrap_or_default();
+        if !is_typed(long, line) {
+            usage = usage.replace(&format!(" {spelled}"), "");
+        }
+    }
+    if usage != before {
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(usage.into()));
+    }
 }
 
 /// Returns the variable that an option of a command, or of one below it, takes its value from.

@@ -40,6 +40,9 @@ fn wrong_command_lines_name_what_is_wrong() {
     assert!(typed.err.contains("'no' for '--unread <WORD>'"), "{typed:?}");
     let json = with("EMEND_UNREAD", "no", &["read", "a.txt", "--json"]).json();
     assert_eq!(json["message"], "invalid value 'no' of the variable EMEND_UNREAD");
+    let negative = workspace.run(&["read", "a.txt", "--offset", "-1"]).exits(2);
+    assert!(negative.err.contains("invalid value '-1' for '--offset <N>'"), "{negative:?}");
+    assert_eq!(workspace.run(&["-C", "gone", "read", "a.txt", "--json"]).exits(2).json()["code"], "call.invalid");
     let json = workspace.run(&["edit", "a.txt", "b.txt", "--json"]).exits(2).json();
     assert_eq!(json["code"], "call.invalid");
     assert!(json["evidence"].as_str().unwrap().contains("Usage: emend edit"), "{json}");
