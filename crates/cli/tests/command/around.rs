@@ -65,7 +65,7 @@ fn json_is_one_value_on_each_line() {
         &["config", "servers"],
         &["config", "schema"],
         &["config", "show"],
-        &["schema", "search_replace"],
+        &["schema", "apply_patch"],
         &["schema", "multi_edit"],
         &["doctor"],
         &["stats"],

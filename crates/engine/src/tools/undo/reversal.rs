@@ -37,7 +37,7 @@ struct Reversal<'a> {
     logged: &'a LogEntry,
 }
 
-/// What changed in a file after an operation, and is kept when that is undone.
+/// Later changes of a file that are kept when an operation is undone.
 #[derive(Clone, Copy)]
 enum KeptChanges {
     Lines,

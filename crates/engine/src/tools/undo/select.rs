@@ -13,6 +13,7 @@ use crate::tools::moments::{find_moment, last_turn};
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::since::select_since;
 use emendate_core::{Code, Error, Phrase, Result, advice};
+use emendate_fs::SafePath;
 use emendate_history::{HistoryGap, LogEntry, OperationFilter, OperationId, OperationName, Role, wait_briefly};
 use serde_json::json;
 use std::path::Path;
@@ -297,25 +298,7 @@ fn select_last(
     }
     let all: Vec<(usize, LogEntry)> = all.into_iter().map(|(root, it)| (root, it.logged)).collect();
     let Some(&(root, _)) = all.first() else {
-        let whose = session.map_or(String::new(), |session| format!(" in the session {session}"));
-        let lost =
-            history_gaps(context)?.first().map_or(String::new(), |gap| format!(" The history was damaged: {gap}."));
-        let error = Error::new(Code::OperationMissing, format!("There is nothing to {verb}{whose}.{lost}"));
-        let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
-        let error = match last_undo(context, session).filter(|_| !redo) {
-            Some(id) => error.evidence(format!("Operation {id} took back what was done: a redo brings it back.")),
-            None => error,
-        };
-        let seen =
-            advice!["Call ", Phrase::Tool("history"), " to see what was done."].or("Make the change with an edit.");
-        let others = advice![
-            "Call ",
-            Phrase::Tool("history"),
-            " to see what was done; to take back what others did, repeat the call with ",
-            Phrase::Set("any_session", true.into()),
-            "."
-        ];
-        return Err(error.next(if session.is_some() { others.or(seen) } else { seen }));
+        return Err(nothing_left(context, session, place.as_ref(), verb)?);
     };
     if all.len() < times {
         let there = if all.len() == 1 { "is only 1 operation" } else { &*format!("are only {} operations", all.len()) };
@@ -341,6 +324,27 @@ fn select_last(
         ]));
     }
     Ok(UndoSelection::Known(root, all.into_iter().map(|(_, logged)| logged).collect()))
+}
+
+/// Creates the error for a session without an operation to undo or redo.
+fn nothing_left(context: &Context, session: Option<&str>, place: Option<&SafePath>, verb: &str) -> Result<Error> {
+    let whose = session.map_or(String::new(), |session| format!(" in the session {session}"));
+    let lost = history_gaps(context)?.first().map_or(String::new(), |gap| format!(" The history was damaged: {gap}."));
+    let error = Error::new(Code::OperationMissing, format!("There is nothing to {verb}{whose}.{lost}"));
+    let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
+    let error = match last_undo(context, session).filter(|_| verb == "undo") {
+        Some(id) => error.evidence(format!("Operation {id} took back what was done: a redo brings it back.")),
+        None => error,
+    };
+    let seen = advice!["Call ", Phrase::Tool("history"), " to see what was done."].or("Make the change with an edit.");
+    let others = advice![
+        "Call ",
+        Phrase::Tool("history"),
+        " to see what was done; to take back what others did, repeat the call with ",
+        Phrase::Set("any_session", true.into()),
+        "."
+    ];
+    Ok(error.next(if session.is_some() { others.or(seen) } else { seen }))
 }
 
 /// Returns the newest operations of a root that can be undone or redone: none if another operation followed. An
