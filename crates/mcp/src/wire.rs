@@ -210,7 +210,7 @@ where
     }
 
     /// Registers a message; returns it for the service unless it is refused here.
-    fn accept(&mut self, message: ClientJsonRpcMessage) -> Result<ClientJsonRpcMessage, ServerJsonRpcMessage> {
+    fn accept(&mut self, message: ClientJsonRpcMessage) -> Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>> {
         if let ClientJsonRpcMessage::Notification(it) = &message
             && let ClientNotification::CancelledNotification(cancelled) = &it.notification
             && let Some(id) = &cancelled.params.request_id
@@ -223,7 +223,7 @@ where
         }
         let id = if let ClientJsonRpcMessage::Request(it) = message { Some(it.id) } else { None };
         let told = "A request with this id is still running; give every request a different id.";
-        Err(ServerJsonRpcMessage::error(ErrorData::invalid_request(told, None), id))
+        Err(Box::new(ServerJsonRpcMessage::error(ErrorData::invalid_request(told, None), id)))
     }
 
     /// Takes a batch apart: its messages go to the service one by one, and their answers to the client together.
@@ -245,7 +245,7 @@ where
                         }
                         self.batched.push_back(message);
                     }
-                    Err(refusal) => batch.answers.push(refusal),
+                    Err(refusal) => batch.answers.push(*refusal),
                 },
                 InputLine::Fault(error, id) => batch.answers.push(ServerJsonRpcMessage::error(error, id)),
                 InputLine::Batch(_) | InputLine::Nothing => {}
@@ -291,7 +291,7 @@ where
                     match line {
                         InputLine::Message(message) => match self.accept(*message) {
                             Ok(message) => return Some(message),
-                            Err(refusal) => self.write_answer(Some(OutputLine::Message(Box::new(refusal)))),
+                            Err(refusal) => self.write_answer(Some(OutputLine::Message(refusal))),
                         },
                         InputLine::Batch(lines) => self.unpack(lines),
                         InputLine::Fault(error, id) => self.refuse(error, id),
