@@ -47,7 +47,9 @@ fn about_variable(error: &UsageError, line: &[OsString]) -> Option<UsageError> {
     if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue)
         && !values.is_empty()
     {
-        message += &format!("\n  [possible values: {}]", values.join(", "));
+        message.push_str("\n  [possible values: ");
+        message.push_str(&values.join(", "));
+        message.push(']');
     }
     Some(command.error(error.kind(), message))
 }
