@@ -6,6 +6,7 @@ use crate::{help, output, styled};
 use clap::Subcommand;
 use emendate::core::Result;
 use emendate::{Config, FORMATTERS, LANGUAGE_SERVERS};
+use serde_json::json;
 
 /// The part of the configuration to show.
 #[derive(Subcommand)]
@@ -30,11 +31,12 @@ pub(crate) enum ConfigCommand {
 /// Errors: an invalid configuration.
 pub(crate) fn run(context: &CliContext<'_>, command: &ConfigCommand) -> Result<u8> {
     match command {
+        ConfigCommand::Schema if context.global.json => output::value(&json!(Config::schema()))?,
         ConfigCommand::Schema => {
             output::page(&serde_json::to_string_pretty(&Config::schema()).unwrap_or_default())?;
         }
-        ConfigCommand::Formatters => output::page(&listed(FORMATTERS.iter().copied()))?,
-        ConfigCommand::Servers => output::page(&listed(LANGUAGE_SERVERS.iter().map(|it| (it.name, it.argv))))?,
+        ConfigCommand::Formatters => print_programs(context, FORMATTERS.iter().copied())?,
+        ConfigCommand::Servers => print_programs(context, LANGUAGE_SERVERS.iter().map(|it| (it.name, it.argv)))?,
         ConfigCommand::Show { origin } => {
             let engine = context.open()?;
             let rows = engine.config().shown();
@@ -60,13 +62,19 @@ pub(crate) fn run(context: &CliContext<'_>, command: &ConfigCommand) -> Result<u
     Ok(0)
 }
 
-/// Lists programs by name, each with a mark if it is installed.
-fn listed<'a>(programs: impl Iterator<Item = (&'a str, &'a [&'a str])>) -> String {
-    styled::columns(
-        "",
-        programs.map(|(name, command)| {
-            let mark = if command.first().is_some_and(|word| installed(word)) { '✓' } else { ' ' };
-            (format!("{mark} {name}"), command.join(" "))
-        }),
-    )
+/// Prints programs by name, each with a mark if it is installed, or as a JSON array.
+fn print_programs<'a>(
+    context: &CliContext<'_>,
+    programs: impl Iterator<Item = (&'a str, &'a [&'a str])>,
+) -> Result<()> {
+    let is_installed = |command: &[&str]| command.first().is_some_and(|word| installed(word));
+    if context.global.json {
+        let row = |(name, command)| json!({ "name": name, "command": command, "installed": is_installed(command) });
+        return output::value(&programs.map(row).collect());
+    }
+    let row = |(name, command): (&str, &[&str])| {
+        let mark = if is_installed(command) { '✓' } else { ' ' };
+        (format!("{mark} {name}"), command.join(" "))
+    };
+    output::page(&styled::columns("", programs.map(row)))
 }

@@ -28,16 +28,21 @@ fn described(spec: &emendate::core::formats::FormatSpec) -> Value {
 }
 
 /// Prints the grammar of a text format, or the JSON schema of another.
-pub(crate) fn schema(args: &SchemaArgs) -> Result<u8> {
+pub(crate) fn schema(args: &SchemaArgs, json: bool) -> Result<u8> {
     let name = &args.format;
     let spec = format_by_name(name).ok_or_else(|| no_grammar(name))?.spec();
     match (spec.grammar, spec.schema) {
+        (Some(grammar), _) if json => output::value(&json!({ "name": spec.name, "grammar": grammar }))?,
         (Some(grammar), _) => output::page(grammar)?,
         (None, Some(schema)) => {
             let mut schema = schema();
             // The type of the input is called the same in every format.
             schema.insert("title".to_owned(), spec.name.into());
-            output::page(&serde_json::to_string_pretty(&schema).unwrap_or_default())?;
+            if json {
+                output::value(&schema.into())?;
+            } else {
+                output::page(&serde_json::to_string_pretty(&schema).unwrap_or_default())?;
+            }
         }
         (None, None) => return Err(no_grammar(name)),
     }

@@ -10,6 +10,8 @@ use emendate::core::{Code, Error, Result};
 use std::io::Write as _;
 
 pub(crate) const READ: &str = "\
+Several files are shown one after the other; with --json, each is one JSON object on a line of its own.
+
 Examples:
   emend read src/main.rs                  the first 2000 lines, numbered
   emend read src/main.rs:40-80            lines 40 to 80
@@ -62,7 +64,8 @@ Examples:
 pub(crate) const WRITE: &str = "\
 Examples:
   printf 'hello\\n' | emend write notes/hello.txt
-  emend write config.toml --from draft.toml --dry-run";
+  emend write config.toml --from draft.toml --dry-run
+  emend write empty.txt < /dev/null";
 
 pub(crate) const APPLY: &str = "\
 Takes what models write: SEARCH/REPLACE blocks, Codex patches (*** Begin Patch), unified diffs, whole files
@@ -405,6 +408,8 @@ pub(crate) fn shortened(command: clap::Command, above: &str) -> clap::Command {
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let command = command.mut_subcommands(|command| shortened(command, &below)).mut_args(|arg| {
         let rare = arg.get_long().is_some_and(|long| RARE_OPTIONS.contains(&long));
+        // No option is a number, so -1 is a value, even if a wrong one.
+        let arg = if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg };
         if rare { arg.hide_short_help(true) } else { arg }
     });
     let help = clap::Arg::new("help").short('h').long("help").action(clap::ArgAction::HelpShort);

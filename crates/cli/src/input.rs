@@ -44,7 +44,15 @@ fn stdin_bytes(what: &str, name: &str) -> Result<Vec<u8>> {
         // Otherwise the command would seem to hang.
         crate::output::note(&format!("reading {what} from the terminal; end with Ctrl-D"));
     }
-    all(stdin, name)
+    let bytes = all(stdin, name)?;
+    if bytes.is_empty() && emendate_os::descriptors::is_stdin_absent() {
+        return Err(Error::new(
+            Code::CallInvalid,
+            format!("Standard input is closed, but {what} should come from it."),
+        )
+        .next("Send it through a pipe or from a file; `< /dev/null` is an empty text."));
+    }
+    Ok(bytes)
 }
 
 fn all(reader: impl std::io::Read, name: &str) -> Result<Vec<u8>> {

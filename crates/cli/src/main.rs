@@ -58,6 +58,7 @@ mod styled;
 mod tools;
 mod tour;
 mod trust;
+mod usage;
 mod waiting_calls;
 
 use args::{Cli, Command};
@@ -92,14 +93,7 @@ fn run() -> u8 {
     let line: Vec<std::ffi::OsString> = std::env::args_os().collect();
     match Cli::parse_line(&line) {
         Ok(cli) => run_command(&cli),
-        Err(error) => match styled::ignore_broken_pipe(error.print()) {
-            Err(failure) if !error.use_stderr() => {
-                output::error(&failure);
-                exit_status(failure.code())
-            }
-            // Help on a closed pipe is not a failure.
-            _ => u8::try_from(error.exit_code()).unwrap_or(2),
-        },
+        Err(error) => usage::show(error, &line),
     }
 }
 
@@ -108,8 +102,7 @@ fn run_command(cli: &Cli) -> u8 {
     styled::choose_color(cli.global.color);
     output::choose_quiet(cli.global.quiet);
     if let Err(error) = enter(cli.directory.as_deref()) {
-        output::error(&error);
-        return exit_status(error.code());
+        return show_refusal(cli, error);
     }
     pager::start(&cli.global, cli.command.only_shows());
     let status = dispatch(cli);
@@ -169,7 +162,7 @@ fn dispatch(cli: &Cli) -> u8 {
         Command::Bulk(args) => bulk::run(args, &cli.global),
         Command::Preview(args) => preview::run(&context(UnreadPolicy::Allow), args),
         Command::Prompt(args) => formats::prompt(args, cli.global.json),
-        Command::Schema(args) => formats::schema(args),
+        Command::Schema(args) => formats::schema(args, cli.global.json),
         Command::Hook(args) => hook::run(context(UnreadPolicy::Allow), args),
         Command::Config { command } => config::run(&context(UnreadPolicy::Allow), command),
         Command::Trust { revoke } => trust::trust(&context(UnreadPolicy::Allow), *revoke),
@@ -179,17 +172,20 @@ fn dispatch(cli: &Cli) -> u8 {
         Command::Completions { shell } => help::completions(*shell),
         Command::Man { command } => help::man(command.as_deref()),
     };
-    outcome.unwrap_or_else(|error| {
-        // `serve` and `mcp` print only answers to their clients, and this is not one.
-        let machine = matches!(&cli.command, Command::Serve(_) | Command::Mcp(args::McpArgs { command: None, .. }));
-        if cli.global.json && !machine {
-            return output::json(&Reply::refusal(error, SeedCodes::None), "");
-        }
-        // No tool was called, so the advice has no words yet. Edits as text are the only input of such commands that the
-        // engine parses.
-        output::error(&error.clone().rendered_for(&flags::Flags::of("apply", false)));
-        exit_status(error.code())
-    })
+    outcome.unwrap_or_else(|error| show_refusal(cli, error))
+}
+
+/// Shows an error of a command without a tool; returns the exit status.
+fn show_refusal(cli: &Cli, error: Error) -> u8 {
+    // `serve` and `mcp` print only answers to their clients, and this is not one.
+    let machine = matches!(&cli.command, Command::Serve(_) | Command::Mcp(args::McpArgs { command: None, .. }));
+    if cli.global.json && !machine {
+        return output::json(&Reply::refusal(error, SeedCodes::None), "");
+    }
+    // No tool was called, so the advice has no words yet. Edits as text are the only input of such commands that the
+    // engine parses.
+    output::error(&error.clone().rendered_for(&flags::Flags::of("apply", false)));
+    exit_status(error.code())
 }
 
 /// Runs `emend check`.

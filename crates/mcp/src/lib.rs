@@ -13,6 +13,7 @@
 //! - No line of input ends or blocks the server; the end of input does, after the calls in flight are done.
 
 mod approval;
+mod batches;
 mod client_info;
 #[cfg(feature = "http")]
 mod http;

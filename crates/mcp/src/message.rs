@@ -1,4 +1,4 @@
-//! One line of input: a message, an error to be answered, or nothing.
+//! One line of input: a message or several, an error to be answered, or nothing.
 //!
 //! The library's own parser would suffice for well-formed clients. It does not answer a request of the wrong shape (or
 //! answers without its id), so that the client waits forever, and it copies the text of an edit several times.
@@ -16,6 +16,8 @@ pub(crate) enum InputLine {
     Message(Box<ClientJsonRpcMessage>),
     /// An error to be answered, with the id of its request if that is known.
     Fault(ErrorData, Option<RequestId>),
+    /// Several of them in one array.
+    Batch(Vec<InputLine>),
     /// Nothing to handle.
     Nothing,
 }
@@ -28,13 +30,20 @@ pub(crate) fn read(line: &[u8]) -> InputLine {
         return InputLine::Nothing;
     }
     match serde_json::from_slice(line) {
-        Ok(Value::Object(object)) => message(object),
-        Ok(Value::Array(_)) => invalid("Batches are not part of the protocol; send one message per line.", None),
-        Ok(_) => invalid("This line is not a JSON-RPC message.", None),
+        Ok(Value::Array(messages)) => InputLine::Batch(messages.into_iter().map(one).collect()),
+        Ok(value) => one(value),
         Err(error) => InputLine::Fault(
             ErrorData::parse_error(format!("This line is not JSON: {error}."), None),
             id_scan::of(line),
         ),
+    }
+}
+
+/// Parses one message.
+fn one(value: Value) -> InputLine {
+    match value {
+        Value::Object(object) => message(object),
+        _ => invalid("This is not a JSON-RPC message.", None),
     }
 }
 
@@ -58,7 +67,7 @@ fn message(object: Map<String, Value>) -> InputLine {
     }
     match serde_json::from_value(Value::Object(object)) {
         Ok(message) => InputLine::Message(Box::new(message)),
-        Err(_) => invalid("This line is not a JSON-RPC message.", Some(id)),
+        Err(_) => invalid("This is not a JSON-RPC message.", Some(id)),
     }
 }
 

@@ -10,9 +10,10 @@ use emendate::core::line_format::clip;
 use emendate::{CallContext, CallHandle, Engine, Reply, ToolView};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelledNotificationParam, CustomRequest, CustomResult,
-    DiscoverResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams, InitializeResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    InitializeRequestParams, InitializeResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 use rmcp::{ServerHandler, model::Tool};
@@ -326,6 +327,16 @@ impl ServerHandler for McpServer {
             running = running.or_else(|| Some(RunningCall::begin(&self.running)));
         }
         Err(ErrorData::internal_error("The file kept changing while a person was asked about it.", None))
+    }
+
+    /// Refuses a prompt: clients ask for one although none is listed.
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let what = format!("Unknown prompt: {}. This server has no prompts, only tools.", clip(&request.name));
+        Err(ErrorData::invalid_params(what, None))
     }
 
     async fn list_resources(

@@ -309,6 +309,36 @@ async fn structured_results_follow_the_revision() {
     }
 }
 
+/// Only revision 2025-03-26 has batches.
+#[tokio::test]
+async fn batch_is_answered_at_once_where_the_revision_has_batches() {
+    let mut client = Client::new("default", false, None);
+    let params = |revision: &str| json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let ping = br#"[{"jsonrpc":"2.0","id":50,"method":"ping"}]"#;
+    for (revision, code) in [("2025-06-18", -32600), ("2025-03-26", 0)] {
+        client.ask("initialize", params(revision)).await;
+        client.send(ping).await;
+        let answer = client.line().await;
+        assert_eq!(answer["error"]["code"].as_i64().unwrap_or(0), code, "{revision}: {answer}");
+    }
+    let read =
+        json!({ "jsonrpc": "2.0", "id": 51, "method": "tools/call", "params": { "name": "read", "arguments": {} } });
+    let batch = json!([read, 5, { "jsonrpc": "2.0", "method": "notifications/initialized" },
+        { "jsonrpc": "2.0", "id": 52, "method": "ping" }, { "jsonrpc": "2.0", "id": 52, "method": "ping" }]);
+    client.send(batch.to_string().as_bytes()).await;
+    let answers = client.line().await;
+    let mut ids: Vec<String> = answers.as_array().unwrap().iter().map(|answer| answer["id"].to_string()).collect();
+    ids.sort();
+    assert_eq!(ids, ["51", "52", "52", "null"], "{answers}");
+    client.send(b"[]").await;
+    assert_eq!(client.line().await["error"]["code"], -32600);
+    client.send(br#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#).await;
+    assert!(client.ask("ping", json!({})).await["result"].is_object());
+    let prompt = client.ask("prompts/get", json!({ "name": "nope" })).await;
+    assert_eq!(prompt["error"]["message"], "Unknown prompt: nope. This server has no prompts, only tools.");
+    assert!(client.end().await.is_empty());
+}
+
 #[tokio::test]
 async fn no_line_kills_or_blocks_the_server() {
     let mut client = Client::new("default", false, Some(4096));

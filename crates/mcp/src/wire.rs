@@ -1,12 +1,13 @@
 //! The transport: one message per line, in both directions. Invalid lines are answered here and never reach the
 //! service.
 
+use crate::batches::{Batch, Batches, OutputLine};
 use crate::id_scan::IdScan;
 use crate::message::{self, InputLine};
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -33,9 +34,11 @@ pub(crate) struct Wire<R, W> {
     limit: usize,
     /// Set while the rest of a line that is too long is skipped.
     skipping: Option<IdScan>,
-    /// The pending write of an answer to an invalid line. It is stored here and not in `receive`, which may be dropped
-    /// at any await point: half an answer would corrupt the output.
-    answer: Option<PendingWrite>,
+    /// The pending writes of answers that the service does not give. They are stored here and not in `receive`, which
+    /// may be dropped at any await point: half an answer would corrupt the output.
+    answers: VecDeque<PendingWrite>,
+    /// Messages of a batch that the service has not received yet.
+    batched: VecDeque<ClientJsonRpcMessage>,
     exchange: Arc<Exchange>,
 }
 
@@ -53,6 +56,7 @@ struct OpenRequests {
     of_client: HashSet<RequestId>,
     /// Ids of the server's questions to the client.
     of_server: HashSet<RequestId>,
+    batches: Batches,
 }
 
 impl Exchange {
@@ -79,17 +83,19 @@ impl Exchange {
         true
     }
 
-    /// Registers a message to the client.
-    fn sends(&self, message: &ServerJsonRpcMessage) {
+    /// Registers a message to the client; returns what is to be written now.
+    fn sends(&self, message: ServerJsonRpcMessage) -> Option<OutputLine> {
         let mut open = self.open();
-        match message {
+        match &message {
             ServerJsonRpcMessage::Request(question) => _ = open.of_server.insert(question.id.clone()),
             ServerJsonRpcMessage::Response(answer) => _ = open.of_client.remove(&answer.id),
             ServerJsonRpcMessage::Error(answer) => _ = answer.id.as_ref().map(|id| open.of_client.remove(id)),
             ServerJsonRpcMessage::Notification(_) => {}
         }
+        let line = open.batches.collect(message);
         drop(open);
         self.sent.notify_one();
+        line
     }
 
     /// Waits until all requests of the client are answered, after the end of its input. Questions to the client get
@@ -113,9 +119,10 @@ impl Exchange {
     }
 }
 
-/// Writes a message on a line of its own.
-async fn write<W: AsyncWrite + Unpin>(output: Arc<Mutex<W>>, item: ServerJsonRpcMessage) -> io::Result<()> {
-    let mut line = serde_json::to_vec(&item)?;
+/// Writes a line, if there is one.
+async fn write<W: AsyncWrite + Unpin>(output: Arc<Mutex<W>>, item: Option<OutputLine>) -> io::Result<()> {
+    let Some(item) = item else { return Ok(()) };
+    let mut line = item.to_json()?;
     line.push(b'\n');
     let mut output = output.lock().await;
     output.write_all(&line).await?;
@@ -142,7 +149,8 @@ where
             line: Vec::new(),
             limit,
             skipping: None,
-            answer: None,
+            answers: VecDeque::new(),
+            batched: VecDeque::new(),
             exchange: Arc::default(),
         }
     }
@@ -194,7 +202,57 @@ where
     }
 
     fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {
-        self.answer = Some(Box::pin(write(Arc::clone(&self.output), ServerJsonRpcMessage::error(error, id))));
+        self.write_answer(Some(OutputLine::Message(Box::new(ServerJsonRpcMessage::error(error, id)))));
+    }
+
+    fn write_answer(&mut self, line: Option<OutputLine>) {
+        self.answers.push_back(Box::pin(write(Arc::clone(&self.output), line)));
+    }
+
+    /// Registers a message; returns it for the service unless it is refused here.
+    fn accept(&mut self, message: ClientJsonRpcMessage) -> Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>> {
+        if let ClientJsonRpcMessage::Notification(it) = &message
+            && let ClientNotification::CancelledNotification(cancelled) = &it.notification
+            && let Some(id) = &cancelled.params.request_id
+        {
+            let line = self.exchange.open().batches.cancel(id);
+            self.write_answer(line);
+        }
+        if self.exchange.receives(&message) {
+            return Ok(message);
+        }
+        let id = if let ClientJsonRpcMessage::Request(it) = message { Some(it.id) } else { None };
+        let told = "A request with this id is still running; give every request a different id.";
+        Err(Box::new(ServerJsonRpcMessage::error(ErrorData::invalid_request(told, None), id)))
+    }
+
+    /// Takes a batch apart: its messages go to the service one by one, and their answers to the client together.
+    fn unpack(&mut self, lines: Vec<InputLine>) {
+        if !self.exchange.open().batches.are_allowed() {
+            let told = "Only revision 2025-03-26 of the protocol has batches; send one message per line.";
+            return self.refuse(ErrorData::invalid_request(told, None), None);
+        }
+        if lines.is_empty() {
+            return self.refuse(ErrorData::invalid_request("This batch is empty.", None), None);
+        }
+        let mut batch = Batch::default();
+        for line in lines {
+            match line {
+                InputLine::Message(message) => match self.accept(*message) {
+                    Ok(message) => {
+                        if let ClientJsonRpcMessage::Request(request) = &message {
+                            batch.waiting.insert(request.id.clone());
+                        }
+                        self.batched.push_back(message);
+                    }
+                    Err(refusal) => batch.answers.push(*refusal),
+                },
+                InputLine::Fault(error, id) => batch.answers.push(ServerJsonRpcMessage::error(error, id)),
+                InputLine::Batch(_) | InputLine::Nothing => {}
+            }
+        }
+        let line = self.exchange.open().batches.add(batch);
+        self.write_answer(line);
     }
 }
 
@@ -206,16 +264,19 @@ where
     type Error = io::Error;
 
     fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        self.exchange.sends(&item);
-        write(Arc::clone(&self.output), item)
+        let line = self.exchange.sends(item);
+        write(Arc::clone(&self.output), line)
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            if let Some(answer) = &mut self.answer {
+            while let Some(answer) = self.answers.front_mut() {
                 // A client that does not read is no reason to stop: the end of its input is.
                 let _ = answer.await;
-                self.answer = None;
+                self.answers.pop_front();
+            }
+            if let Some(message) = self.batched.pop_front() {
+                return Some(message);
             }
             match self.next().await {
                 // The end of the input is no reason to lose answers.
@@ -228,12 +289,11 @@ where
                     let line = message::read(&self.line);
                     self.forget();
                     match line {
-                        InputLine::Message(message) if self.exchange.receives(&message) => return Some(*message),
-                        InputLine::Message(message) => {
-                            let id = if let ClientJsonRpcMessage::Request(it) = *message { Some(it.id) } else { None };
-                            let told = "A request with this id is still running; give every request a different id.";
-                            self.refuse(ErrorData::invalid_request(told, None), id);
-                        }
+                        InputLine::Message(message) => match self.accept(*message) {
+                            Ok(message) => return Some(message),
+                            Err(refusal) => self.write_answer(Some(OutputLine::Message(refusal))),
+                        },
+                        InputLine::Batch(lines) => self.unpack(lines),
                         InputLine::Fault(error, id) => self.refuse(error, id),
                         InputLine::Nothing => {}
                     }

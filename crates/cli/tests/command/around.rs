@@ -58,6 +58,30 @@ fn schema_has_the_name_of_its_format() {
 }
 
 #[test]
+fn json_is_one_value_on_each_line() {
+    let workspace = TestWorkspace::with("one\n");
+    for args in [
+        &["config", "formatters"][..],
+        &["config", "servers"],
+        &["config", "schema"],
+        &["config", "show"],
+        &["schema", "apply_patch"],
+        &["schema", "multi_edit"],
+        &["doctor"],
+        &["stats"],
+    ] {
+        let value = workspace.run(&[args, &["--json"]].concat()).exits(0).json();
+        assert!(value.is_array() || value.is_object(), "{args:?}: {value}");
+    }
+    workspace.put("b.txt", "two\n");
+    let both = workspace.run(&["read", "a.txt", "b.txt", "--json"]).exits(0).out;
+    let texts: Vec<Value> = both.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((texts.len(), &texts[1]["text"]), (2, &json!("     1\ttwo\n")));
+    let unknown = workspace.run(&["call", "nope"]).exits(2).json();
+    assert_eq!(unknown["code"], "call.unknown_tool");
+}
+
+#[test]
 fn tools_are_listed_and_shown() {
     let workspace = TestWorkspace::new();
     let list = workspace.run(&["tools"]).exits(0).out;

@@ -23,6 +23,49 @@ fn read_shows_lines() {
 }
 
 #[test]
+fn wrong_command_lines_name_what_is_wrong() {
+    let workspace = TestWorkspace::with("one\n");
+    let with = |variable: &str, value: &str, args: &[&str]| {
+        let mut command = workspace.command(args);
+        command.env(variable, value);
+        feed(command, b"").exits(2)
+    };
+    let empty = with("EMEND_STATE", "", &["read", "a.txt"]);
+    assert!(empty.err.contains("the variable EMEND_STATE is empty") && !empty.err.contains("--state"), "{empty:?}");
+    let wrong = with("EMEND_UNREAD", "no", &["read", "a.txt"]);
+    assert!(wrong.err.contains("'no' of the variable EMEND_UNREAD\n  [possible values: deny, allow]"), "{wrong:?}");
+    let profile = with("EMEND_PROFILE", "no", &["mcp"]);
+    assert!(profile.err.contains("'no' of the variable EMEND_PROFILE"), "{profile:?}");
+    let typed = with("EMEND_UNREAD", "deny", &["read", "a.txt", "--unread=no"]);
+    assert!(typed.err.contains("'no' for '--unread <WORD>'"), "{typed:?}");
+    let json = with("EMEND_UNREAD", "no", &["read", "a.txt", "--json"]).json();
+    assert_eq!(json["message"], "invalid value 'no' of the variable EMEND_UNREAD");
+    let negative = workspace.run(&["read", "a.txt", "--offset", "-1"]).exits(2);
+    assert!(negative.err.contains("invalid value '-1' for '--offset <N>'"), "{negative:?}");
+    assert_eq!(workspace.run(&["-C", "gone", "read", "a.txt", "--json"]).exits(2).json()["code"], "call.invalid");
+    let json = workspace.run(&["edit", "a.txt", "b.txt", "--json"]).exits(2).json();
+    assert_eq!(json["code"], "call.invalid");
+    assert!(json["evidence"].as_str().unwrap().contains("Usage: emend edit"), "{json}");
+}
+
+#[test]
+fn closed_standard_input_is_no_empty_text() {
+    let workspace = TestWorkspace::with("one\n");
+    let from = |input: &str| {
+        let plain = workspace.command(&["write", "a.txt"]);
+        let mut command = std::process::Command::new("/bin/sh");
+        command.args(["-c", &format!("exec \"$0\" \"$@\" {input}")]).arg(plain.get_program()).args(plain.get_args());
+        command.current_dir(workspace.work()).env_clear();
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        feed(command, b"")
+    };
+    let refused = from("<&-").exits(2);
+    assert!(refused.err.contains("Standard input is closed") && workspace.get("a.txt") == "one\n", "{refused:?}");
+    from("< /dev/null").exits(0);
+    assert_eq!(workspace.get("a.txt"), "");
+}
+
+#[test]
 fn search_shows_hits() {
     let workspace = TestWorkspace::with("one\ntwo\nthree\n");
     let out = workspace.run(&["search", "t(wo|hree)"]).exits(0).out;

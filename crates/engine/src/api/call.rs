@@ -42,10 +42,15 @@ impl Tool {
     }
 }
 
+/// Finds a tool by its name or another one for it.
+fn find_tool(name: &str) -> Option<&'static Tool> {
+    tool(name).or_else(|| tool(arguments::tool_named(name)?))
+}
+
 /// Returns the reply to a call, with advice in these names. Never panics: an internal fault is reported as
 /// `internal.bug`.
 pub(crate) fn call_caught(call: Call<'_>, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
-    let Some(tool) = tool(name).or_else(|| tool(arguments::tool_named(name)?)) else {
+    let Some(tool) = find_tool(name) else {
         let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
         let error = Error::new(Code::CallUnknownTool, format!("There is no tool `{name}`."))
             .next(format!("Use one of: {}.", names.join(", ")));
@@ -85,6 +90,8 @@ fn start(call: Call<'_>) -> Option<PathBuf> {
 pub(crate) fn call_json(call: Call<'_>, name: &str, input: &str) -> Reply {
     match parse_json(input) {
         Ok(value) => call_as(call, name, value, None),
+        // The name is wrong, whatever the input is.
+        Err(_) if find_tool(name).is_none() => call_as(call, name, Value::Null, None),
         Err(error) => Reply::refusal(error, tool(name).map_or(SeedCodes::None, |tool| tool.seed)),
     }
 }

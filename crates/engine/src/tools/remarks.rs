@@ -8,7 +8,7 @@ use crate::model::call_context::CallContext;
 use crate::model::hunk_numbers::HunkNumbers;
 use crate::session::comments::{self, comment_id};
 use crate::tools::history::file_hunks;
-use crate::tools::history::operation_list::{from_its_source, visible_files};
+use crate::tools::history::operation_list::{from_its_source, not_changed, visible_files};
 use crate::tools::undo::file_states::side_content;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::{Code, Error, Result};
@@ -80,8 +80,8 @@ impl Remarks<'_> {
     /// Adds a comment on an operation, on one of its files, or on a line of that file as the operation left it. The
     /// next reply to the session of the operation delivers it.
     ///
-    /// Errors: `operation.not_found`; `call.invalid` for an empty text, a file that the operation did not change, a line
-    /// without a file, or one that the file does not have; `call.too_large`; those of the session store.
+    /// Errors: `operation.not_found`, also for a file that the operation did not change; `call.invalid` for an empty
+    /// text, a line without a file, or one that the file does not have; `call.too_large`; those of the session store.
     pub fn add_comment(&self, operation: &str, path: Option<&Path>, line: Option<u64>, text: &str) -> Result<Comment> {
         let text = text.trim();
         if text.is_empty() || line == Some(0) || line.is_some() && path.is_none() {
@@ -259,10 +259,7 @@ fn reviewed_file(operation: String, marks: ReviewedHunks) -> ReviewedFile {
 /// Returns a file of an operation.
 fn file_of(logged: &LogEntry, path: &Path) -> Result<FileChange> {
     let file = visible_files(logged).find(|file| *file.path == *path.as_os_str().as_bytes());
-    file.map(|file| from_its_source(file, logged)).ok_or_else(|| {
-        let what = format!("Operation {} did not change {}.", logged.id, emendate_fs::shown(path));
-        Error::new(Code::CallInvalid, what).next(format!("`emend show {}` lists its files.", logged.id))
-    })
+    file.map(|file| from_its_source(file, logged)).ok_or_else(|| not_changed(logged, &emendate_fs::shown(path)))
 }
 
 fn operation_name(context: &Context, root: usize, number: u64) -> String {

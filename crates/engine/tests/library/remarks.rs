@@ -111,7 +111,7 @@ fn what_cannot_be_commented_is_refused() {
     let refused = |result: emendate::core::Result<Comment>| result.unwrap_err().code().as_str();
     assert_eq!(refused(add(None, None, " ")), "call.invalid");
     assert_eq!(refused(add(None, Some(1), "x")), "call.invalid");
-    assert_eq!(refused(add(Some("b"), None, "x")), "call.invalid");
+    assert_eq!(refused(add(Some("b"), None, "x")), "operation.not_found");
     assert_eq!(refused(add(Some("a"), Some(0), "x")), "call.invalid");
     assert_eq!(refused(add(Some("a"), None, &"x".repeat(1501))), "call.too_large");
     assert_eq!(refused(fixture.engine.remarks().add_comment("99", None, None, "x")), "operation.not_found");

@@ -224,6 +224,10 @@ impl AuthLayer {
         let message = match message::read(body) {
             InputLine::Message(message) => message,
             InputLine::Fault(error, id) => return Err(fault(error, id)),
+            InputLine::Batch(_) => {
+                let told = "Over HTTP there are no batches; send one message with each request.";
+                return Err(fault(ErrorData::invalid_request(told, None), None));
+            }
             InputLine::Nothing => return Err(fault(ErrorData::invalid_request("There is no message.", None), None)),
         };
         let begins = matches!(&*message, ClientJsonRpcMessage::Request(it) if matches!(it.request, ClientRequest::InitializeRequest(_)));

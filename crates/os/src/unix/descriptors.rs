@@ -1,4 +1,4 @@
-//! Limits of open files.
+//! Limits of open files, and what standard input is.
 
 use crate::fd::{AsFd, AsRawFd as _};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -34,4 +34,15 @@ pub fn raise_limit(files: usize) {
 pub fn lowest_free(any: impl AsFd) -> usize {
     let next = rustix::io::fcntl_dupfd_cloexec(any, 0);
     next.map_or_else(|_| limit(), |next| usize::try_from(next.as_raw_fd()).unwrap_or(0))
+}
+
+/// True if standard input was closed when this process started. The standard library then opens the null device in its
+/// place, for reading and writing, which `< /dev/null` of a shell never does.
+#[must_use]
+pub fn is_stdin_absent() -> bool {
+    let stdin = std::io::stdin();
+    let is_open_for_both = rustix::fs::fcntl_getfl(&stdin).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::RDWR));
+    let device = |stat: rustix::fs::Stat| (stat.st_mode, stat.st_rdev);
+    let null = rustix::fs::stat("/dev/null").map(device);
+    is_open_for_both && null.is_ok() && rustix::fs::fstat(&stdin).map(device) == null
 }

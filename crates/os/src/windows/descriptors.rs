@@ -17,3 +17,8 @@ pub const fn raise_limit(_files: usize) {}
 pub fn lowest_free(_any: impl AsFd) -> usize {
     64
 }
+
+/// True if standard input was closed when this process started. Windows starts no process in that state.
+pub const fn is_stdin_absent() -> bool {
+    false
+}

@@ -25,6 +25,16 @@ pub(crate) fn with_line_ends_of(now: &Snapshot, version: Snapshot) -> Snapshot {
     version.reopen(raw).unwrap_or(version)
 }
 
+/// Returns a file with the line ends of `before`, if `after` differs from that in its line ends alone, and the file
+/// still has those of `after` throughout.
+pub(crate) fn with_line_ends_before(now: &Snapshot, before: &Snapshot, after: &Snapshot) -> Option<Snapshot> {
+    let [then, since, ends] = [before, after, now].map(Snapshot::line_ends);
+    let is_uniform = [then, since, ends].iter().all(|ends| *ends != LineEnds::default() && !ends.mixed());
+    let only_they_changed = then.majority() != since.majority() && before.text() == after.text();
+    let is_kept = ends.majority() == since.majority();
+    (is_uniform && is_kept && only_they_changed).then(|| with_line_ends_of(before, now.clone()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::with_line_ends_of;

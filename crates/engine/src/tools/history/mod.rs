@@ -20,7 +20,7 @@ use crate::session::gaps::history_gaps;
 use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
 use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::tools::history::operation_list::{
-    file_data, from_its_source, newest_first, one_line, operation_status, row, summary, visible_files,
+    file_data, from_its_source, newest_first, not_changed, one_line, operation_status, row, summary, visible_files,
 };
 use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::history::turn_index::TurnIndex;
@@ -216,7 +216,10 @@ fn render_operation(
     let chosen = args.hunks.as_deref().map(|numbers| HunkNumbers::new(logged.id, numbers)).transpose()?;
     let status = operation_status(&call, root, logged)?;
     let files: Vec<FileChange> =
-        visible_files(logged).filter(|file| is_wanted(place, file)).map(|file| from_its_source(file, logged)).collect();
+        visible_files(logged).filter(|file| is_or_was(place, file)).map(|file| from_its_source(file, logged)).collect();
+    if let (Some(place), []) = (place, &*files) {
+        return Err(not_changed(logged, &place.shown()));
+    }
     if chosen.is_some() && files.len() > 1 {
         return Err(several_files(logged.id, files.len()));
     }
@@ -423,4 +426,9 @@ fn add_numbers(patch: &mut Value, hunks: &[DiffHunk]) {
 /// True for a file that was asked for.
 fn is_wanted(place: Option<&SafePath>, file: &FileChange) -> bool {
     place.is_none_or(|place| key(place) == file.path)
+}
+
+/// True for a file that was asked for by its path, or by the path that it was moved from.
+fn is_or_was(place: Option<&SafePath>, file: &FileChange) -> bool {
+    is_wanted(place, file) || place.is_some_and(|place| file.moved_from.as_deref() == Some(key(place)))
 }

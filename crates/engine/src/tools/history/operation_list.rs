@@ -2,12 +2,13 @@
 
 use crate::context::Context;
 use crate::context::history_stores::log_path;
+use crate::model::hunk_numbers::listing;
 use crate::model::raw_path;
 use crate::model::reply_limits::LISTED_FILES_MAX;
 use crate::session::in_doubt::current_side;
 use crate::tools::history::turn_index::Turn;
 use chrono::{DateTime, SecondsFormat};
-use emendate_core::{ContentId, Result};
+use emendate_core::{Code, ContentId, Error, Result, advice};
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, Operation, OperationId, OperationOutcome, Role};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -87,6 +88,18 @@ pub(crate) fn visible_files(logged: &LogEntry) -> impl Iterator<Item = &FileChan
     let files = &logged.operation.files;
     let moved: HashSet<&Vec<u8>> = files.iter().filter_map(|file| file.moved_from.as_ref()).collect();
     files.iter().filter(move |file| file.after.is_some() || !moved.contains(&file.path))
+}
+
+/// Creates the error for a file that an operation did not change, with the files that it changed.
+pub(crate) fn not_changed(logged: &LogEntry, path: &str) -> Error {
+    let files: Vec<String> = visible_files(logged).map(|file| shown(&file.path)).collect();
+    let mut evidence = format!("It changed:\n{}", files[..files.len().min(NAMED_FILES_MAX)].join("\n"));
+    if files.len() > NAMED_FILES_MAX {
+        let _ = write!(evidence, "\nand {} more files", files.len() - NAMED_FILES_MAX);
+    }
+    Error::new(Code::OperationMissing, format!("Operation {} did not change {path}.", logged.id))
+        .evidence(evidence)
+        .next(advice!["Name one of its files; ", listing(logged.id), " shows all."].or("Name one of its files."))
 }
 
 /// Compares a moved file with the content of its former path.

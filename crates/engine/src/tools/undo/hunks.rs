@@ -7,7 +7,7 @@ use crate::context::options::CallOptions;
 use crate::context::policy::Access;
 use crate::context::{Context, LoadedFile};
 use crate::model::call_origin::CallOrigin;
-use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, listing, several_files};
+use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, several_files};
 use crate::model::reply::Answer;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, without_ops};
 use crate::pipeline::plan::line_ends::with_line_ends_of;
@@ -15,14 +15,14 @@ use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::wait_for_in_doubt;
-use crate::tools::history::operation_list::from_its_source;
+use crate::tools::history::operation_list::{from_its_source, not_changed};
 use crate::tools::undo::file_states::{
     current_state, difference, history_content, is_regular, lines_then, logged_place, not_kept, with_same_codec,
 };
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::restore::{RestoreInput, may_replace};
 use crate::tools::undo::select::{self, OperationRef, choose_one, foreign, is_foreign, session_filter, still_running};
-use emendate_core::{ChangeSet, Code, Error, Presence, Result, Snapshot, TieBreak, advice, explain};
+use emendate_core::{ChangeSet, Code, Error, Presence, Result, Snapshot, TieBreak, explain};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileState, LogEntry, Role};
 use serde_json::Value;
@@ -151,13 +151,7 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
         (None, _) => return Err(several_files(logged.id, files.len())),
     };
     let Some(file) = file else {
-        let what = format!("Operation {} did not change this file.", logged.id);
-        return Err(Error::new(Code::OperationMissing, what)
-            .evidence(place.map_or_else(String::new, |place| place.shown()))
-            .next(
-                advice!["Call ", listing(logged.id), " to see its files."]
-                    .or("Name a file that the operation changed."),
-            ));
+        return Err(not_changed(logged, &place.map_or_else(String::new, |place| place.shown())));
     };
     let file = from_its_source(file, logged);
     if !is_regular(&file) {

@@ -7,6 +7,7 @@ use crate::context::history_stores::log_path;
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, SourceFile, TargetState};
+use crate::pipeline::plan::line_ends::with_line_ends_before;
 use crate::tools::undo::file_states::{
     check_undone, difference, history_content, is_same_content, lines_then, logged_place, not_kept, putting, to_bytes,
     with_same_codec,
@@ -34,6 +35,20 @@ struct Reversal<'a> {
     /// Index of the root whose history has it.
     root: usize,
     logged: &'a LogEntry,
+}
+
+/// Later changes of a file that are kept when an operation is undone.
+#[derive(Clone, Copy)]
+enum KeptChanges {
+    Lines,
+    /// The line ends alone, of all lines.
+    LineEnds,
+}
+
+/// A file without an operation, although it changed since.
+struct RebasedFile {
+    bytes: Vec<u8>,
+    kept: KeptChanges,
 }
 
 /// Returns the plans for all files of some operations, the newest first, that restore their state before them.
@@ -184,7 +199,7 @@ impl Reversal<'_> {
             }
             return Ok(Some(FilePlan::replace_entry(place, now, TargetState::Nothing)));
         };
-        let mut merged = false;
+        let mut kept = None;
         let bytes = match (&now, file.after) {
             (CurrentState::File(opened), _) if self.settled.borrow().contains(&file.path) => {
                 opened.snapshot.raw().to_vec()
@@ -201,8 +216,9 @@ impl Reversal<'_> {
                         self.settled.borrow_mut().insert(file.path.clone());
                         bytes
                     } else {
-                        merged = true;
-                        self.rebased(&recorded, before, after, opened)?
+                        let rebased = self.rebased(&recorded, before, after, opened)?;
+                        kept = Some(rebased.kept);
+                        rebased.bytes
                     }
                 }
             }
@@ -213,7 +229,7 @@ impl Reversal<'_> {
             file.attributes.clone().filter(|_| matches!(now, CurrentState::Nothing | CurrentState::Link(_)));
         let mut plan = putting(self.call, place, now, bytes, before, attributes);
         plan.mode = bits.or(plan.mode);
-        self.note_merge(&mut plan, merged);
+        self.note_merge(&mut plan, kept);
         Ok(plan.writes().then_some(plan))
     }
 
@@ -234,18 +250,19 @@ impl Reversal<'_> {
             return Err(self.conflict(&to, file.after, &there, "the file cannot be restored."));
         };
         let origin = Some(SourceFile { place: to.clone(), copied: false });
-        let mut merged = false;
+        let mut kept = None;
         let mut plan = match &there {
             CurrentState::Link(target) if is_same_content(&there, file.after) => {
                 FilePlan::replace_entry(from, here, TargetState::Link(target.clone()))
             }
             CurrentState::File(opened) if after.kind == FileKind::Regular => {
-                merged = !is_same_content(&there, file.after);
-                let bytes = if merged {
-                    let recorded = RecordedChanges::read(&self.call, self.root, &to, &file.path);
-                    self.rebased(&recorded, before, after, opened)?
-                } else {
+                let bytes = if is_same_content(&there, file.after) {
                     self.content(&from, before, &there)?
+                } else {
+                    let recorded = RecordedChanges::read(&self.call, self.root, &to, &file.path);
+                    let rebased = self.rebased(&recorded, before, after, opened)?;
+                    kept = Some(rebased.kept);
+                    rebased.bytes
                 };
                 let text = opened.snapshot.clone();
                 let changes = to_bytes(&text, bytes);
@@ -263,7 +280,7 @@ impl Reversal<'_> {
             _ => return Err(self.conflict(&to, file.after, &there, "something else is there now.")),
         };
         plan.source_file = origin;
-        self.note_merge(&mut plan, merged);
+        self.note_merge(&mut plan, kept);
         if emptied {
             return Ok(vec![plan]);
         }
@@ -279,14 +296,14 @@ impl Reversal<'_> {
         Ok(vec![plan, left])
     }
 
-    fn note_merge(&self, plan: &mut FilePlan, merged: bool) {
-        plan.outcome.merged = merged;
-        if merged {
-            plan.outcome.notes.push(format!(
-                "Other lines of the file changed after operation {}; those changes were kept.",
-                self.logged.id
-            ));
-        }
+    fn note_merge(&self, plan: &mut FilePlan, kept: Option<KeptChanges>) {
+        plan.outcome.merged = kept.is_some();
+        let (what, which) = match kept {
+            Some(KeptChanges::Lines) => ("Other lines of the file", "those changes"),
+            Some(KeptChanges::LineEnds) => ("The line ends of the file", "they"),
+            None => return,
+        };
+        plan.outcome.notes.push(format!("{what} changed after operation {}; {which} were kept.", self.logged.id));
     }
 
     /// Returns the bytes of a version.
@@ -309,7 +326,7 @@ impl Reversal<'_> {
         before: FileState,
         after: FileState,
         now: &LoadedFile,
-    ) -> Result<Vec<u8>> {
+    ) -> Result<RebasedFile> {
         let place = recorded.place;
         let Some(seen) = history_content(&self.call, self.root, after, Some(now))? else {
             return Err(self.changed_since(place, now, None));
@@ -322,6 +339,9 @@ impl Reversal<'_> {
         if [&seen, &target, &now.snapshot].iter().any(|it| it.is_binary()) {
             return Err(self.changed_since(place, now, None));
         }
+        if let Some(turned) = with_line_ends_before(&now.snapshot, &target, &seen) {
+            return Ok(RebasedFile { bytes: turned.raw().to_vec(), kept: KeptChanges::Lines });
+        }
         let sides = HunkSides::new(&now.snapshot, target, seen);
         let seen = sides.seen(HunkAction::Reverse);
         let theirs = ChangeSet::diff(seen, &now.snapshot);
@@ -333,7 +353,9 @@ impl Reversal<'_> {
             let undone = recorded.undone_before(self.logged);
             return Err(if let Some(undone) = undone { undo_since(error, undone) } else { error });
         };
-        Ok(rebased.changes.with_line_ends_of(seen, &now.snapshot)?.apply(&now.snapshot))
+        let bytes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?.apply(&now.snapshot);
+        let kept = if theirs.is_empty() { KeptChanges::LineEnds } else { KeptChanges::Lines };
+        Ok(RebasedFile { bytes, kept })
     }
 
     /// Refuses a file that changed since.

@@ -13,6 +13,7 @@ use crate::tools::moments::{find_moment, last_turn};
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::since::select_since;
 use emendate_core::{Code, Error, Phrase, Result, advice};
+use emendate_fs::SafePath;
 use emendate_history::{HistoryGap, LogEntry, OperationFilter, OperationId, OperationName, Role, wait_briefly};
 use serde_json::json;
 use std::path::Path;
@@ -82,7 +83,11 @@ pub(super) enum UndoSelection {
 
 /// The candidates of one root for a call that names no operation.
 enum UndoCandidates {
-    Known(Vec<UndoCandidate>),
+    Known {
+        candidates: Vec<UndoCandidate>,
+        /// The moment of the edit before which nothing can be redone, in any root.
+        edited_at: Option<i64>,
+    },
     UnderWay(Box<LogEntry>),
 }
 
@@ -272,12 +277,18 @@ fn select_last(
     times: usize,
 ) -> Result<UndoSelection> {
     let place = path.map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
-    let mut found = Vec::new();
+    let (mut found, mut last_edit) = (Vec::new(), None);
     for root in 0..context.roots().len() {
         match last_of(context, root, session, place.as_ref().map(key), redo, times)? {
-            UndoCandidates::Known(candidates) => found.push(candidates),
+            UndoCandidates::Known { candidates, edited_at } => {
+                found.push(candidates);
+                last_edit = last_edit.max(edited_at);
+            }
             UndoCandidates::UnderWay(logged) => return Ok(UndoSelection::UnderWay(root, logged)),
         }
+    }
+    for candidates in &mut found {
+        candidates.retain(|it| Some(it.logged.at) > last_edit);
     }
     let all = newest_first(found, |it: &UndoCandidate| it.logged.at, times);
     let verb = if redo { "redo" } else { "undo" };
@@ -287,25 +298,7 @@ fn select_last(
     }
     let all: Vec<(usize, LogEntry)> = all.into_iter().map(|(root, it)| (root, it.logged)).collect();
     let Some(&(root, _)) = all.first() else {
-        let whose = session.map_or(String::new(), |session| format!(" in the session {session}"));
-        let lost =
-            history_gaps(context)?.first().map_or(String::new(), |gap| format!(" The history was damaged: {gap}."));
-        let error = Error::new(Code::OperationMissing, format!("There is nothing to {verb}{whose}.{lost}"));
-        let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
-        let error = match last_undo(context, session).filter(|_| !redo) {
-            Some(id) => error.evidence(format!("Operation {id} took back what was done: a redo brings it back.")),
-            None => error,
-        };
-        let seen =
-            advice!["Call ", Phrase::Tool("history"), " to see what was done."].or("Make the change with an edit.");
-        let others = advice![
-            "Call ",
-            Phrase::Tool("history"),
-            " to see what was done; to take back what others did, repeat the call with ",
-            Phrase::Set("any_session", true.into()),
-            "."
-        ];
-        return Err(error.next(if session.is_some() { others.or(seen) } else { seen }));
+        return Err(nothing_left(context, session, place.as_ref(), verb)?);
     };
     if all.len() < times {
         let there = if all.len() == 1 { "is only 1 operation" } else { &*format!("are only {} operations", all.len()) };
@@ -333,6 +326,27 @@ fn select_last(
     Ok(UndoSelection::Known(root, all.into_iter().map(|(_, logged)| logged).collect()))
 }
 
+/// Creates the error for a session without an operation to undo or redo.
+fn nothing_left(context: &Context, session: Option<&str>, place: Option<&SafePath>, verb: &str) -> Result<Error> {
+    let whose = session.map_or(String::new(), |session| format!(" in the session {session}"));
+    let lost = history_gaps(context)?.first().map_or(String::new(), |gap| format!(" The history was damaged: {gap}."));
+    let error = Error::new(Code::OperationMissing, format!("There is nothing to {verb}{whose}.{lost}"));
+    let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
+    let error = match last_undo(context, session).filter(|_| verb == "undo") {
+        Some(id) => error.evidence(format!("Operation {id} took back what was done: a redo brings it back.")),
+        None => error,
+    };
+    let seen = advice!["Call ", Phrase::Tool("history"), " to see what was done."].or("Make the change with an edit.");
+    let others = advice![
+        "Call ",
+        Phrase::Tool("history"),
+        " to see what was done; to take back what others did, repeat the call with ",
+        Phrase::Set("any_session", true.into()),
+        "."
+    ];
+    Ok(error.next(if session.is_some() { others.or(seen) } else { seen }))
+}
+
 /// Returns the newest operations of a root that can be undone or redone: none if another operation followed. An
 /// undo or redo in progress may still be aborted, and its operation would then be the one to select.
 fn last_of(
@@ -343,7 +357,7 @@ fn last_of(
     redo: bool,
     times: usize,
 ) -> Result<UndoCandidates> {
-    let mut found = Vec::new();
+    let (mut candidates, mut edited_at) = (Vec::new(), None);
     // Of all sessions: an operation may be undone by another one.
     let last = context.history(root).operations(&OperationFilter::newest(1))?;
     let newest = last.first().map_or(0, |last| last.id.number);
@@ -365,19 +379,22 @@ fn last_of(
         gaps.meet(&logged);
         let is_candidate = match logged.operation.role {
             // An undo before it is irrelevant to a redo, whether it was undone itself or not.
-            Role::Edit if redo => break,
+            Role::Edit if redo => {
+                edited_at = Some(logged.at);
+                break;
+            }
             _ if logged.undone_by.is_some() || logged.owner.is_some() => false,
             Role::Undo(_) => redo,
             Role::Edit | Role::Redo(_) => !redo,
         };
         if is_candidate {
-            found.push(UndoCandidate { across: gaps.before(&logged), logged });
+            candidates.push(UndoCandidate { across: gaps.before(&logged), logged });
         }
-        if found.len() == times {
+        if candidates.len() == times {
             break;
         }
     }
-    Ok(UndoCandidates::Known(found))
+    Ok(UndoCandidates::Known { candidates, edited_at })
 }
 
 /// Returns the session whose operations a call may undo; `None` for all. Callers undo their own operations, unless they

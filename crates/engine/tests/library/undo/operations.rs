@@ -328,6 +328,27 @@ fn one_operation_on_two_roots_is_undone() {
     assert_eq!(data(&history)["operations"].as_array().unwrap().len(), 2, "{}", history.text());
 }
 
+/// An edit ends what can be redone, also in another root.
+#[test]
+fn edit_in_one_root_ends_redos_of_the_other() {
+    let TwoRoots { base, roots, .. } = &TwoRoots::new();
+    let state = StateLocation::Directory(base.join("state"));
+    let engine = Engine::open(roots, state, Config::default()).unwrap();
+    let agent = caller("a");
+    let write = |root: usize, text: &str| {
+        ok(engine.call(&agent, "write", json!({ "file_path": roots[root].join("f.txt"), "content": text })));
+    };
+    write(0, "one\n");
+    ok(engine.call(&agent, "undo", json!({})));
+    ok(engine.call(&agent, "undo", json!({ "redo": true })));
+    ok(engine.call(&agent, "undo", json!({})));
+    write(1, "two\n");
+    assert_eq!(code(&engine.call(&agent, "undo", json!({ "redo": true }))), "operation.not_found");
+    ok(engine.call(&agent, "undo", json!({})));
+    ok(engine.call(&agent, "undo", json!({ "redo": true })));
+    assert!(!roots[0].join("f.txt").exists() && roots[1].join("f.txt").exists());
+}
+
 /// Another process reads the file in the second root right after the commit.
 #[test]
 fn change_of_two_roots_is_known_in_both_before_it_is_recorded() {

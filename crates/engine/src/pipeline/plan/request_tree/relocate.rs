@@ -125,13 +125,15 @@ impl RequestTree<'_> {
 
     /// Copies a file as it was before the request, like git; a file created by the request, as it is at that step.
     fn copied(&mut self, from: &SafePath, ops: &[Op]) -> Result<FilePlan> {
-        let at = if let Some(at) = self.plan_at(from) {
-            at
+        // A copy leaves its source alone, so the source gets no plan.
+        let loaded;
+        let plan = if let Some(at) = self.plan_at(from) {
+            &self.plans[at]
         } else {
-            let plan = self.load(from)?;
-            self.add(plan)
+            loaded = self.load(from)?;
+            &loaded
         };
-        let plan = &self.plans[at];
+        let is_new = plan.creates();
         let mut copy = match (&plan.current, &plan.target) {
             (CurrentState::File(now), _) => {
                 let before = now.snapshot.clone();
@@ -147,7 +149,7 @@ impl RequestTree<'_> {
         };
         self.places += add_edits(&mut copy, ops, OpOrder::AsNeeded, self.options)
             .map_err(|error| self.explain_error(from, ops, error))?;
-        copy.source_file = (!self.plans[at].creates()).then(|| origin(from, true));
+        copy.source_file = (!is_new).then(|| origin(from, true));
         Ok(copy)
     }
 
