@@ -13,7 +13,6 @@ use crate::formats::replace::Replacement;
 use crate::locate::find::Tier;
 use crate::locate::op::{FileAction, NewFile, OpOrder, Request, TextNames};
 use crate::locate::resolve::resolve;
-use crate::note::Notes;
 use crate::text::explain;
 use crate::text::snapshot::Snapshot;
 use crate::text::view::View;
