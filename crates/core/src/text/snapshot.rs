@@ -167,7 +167,8 @@ impl Snapshot {
     /// Errors: as [`Snapshot::open`].
     pub(crate) fn after(&self, changes: &ChangeSet) -> Result<Snapshot> {
         let raw = changes.apply_to_text(self).map_or_else(|| RawBytes::of(changes.apply(self)), RawBytes::Utf8);
-        if self.0.plain && changes.adds_plain_text() && Codec::of_text_without_nul(raw.as_bytes())? == Some(Codec::UTF8) {
+        if self.0.plain && changes.adds_plain_text() && Codec::of_text_without_nul(raw.as_bytes())? == Some(Codec::UTF8)
+        {
             return Ok(Snapshot(Arc::new(SnapshotInner { raw, plain: true, ..SnapshotInner::default() })));
         }
         self.reopened(raw)
