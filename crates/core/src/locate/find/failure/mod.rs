@@ -59,7 +59,12 @@ pub(super) fn not_found(search: &MatchSearch<'_>, reached: Tier) -> Error {
     if let Some(mark) = omission::copied_mark(&search.find.old, search.text) {
         return omission::explain_mark(error, mark);
     }
-    explained(search, error, bounded(|| nearest::find_nearest(search)), false)
+    explained(
+        search,
+        error,
+        bounded(|| nearest::find_nearest(search)),
+        OfferRules { shifts: reached > Tier::IndentShift, repairs: false },
+    )
 }
 
 /// Creates the error for a place that was found and is not edited.
@@ -77,7 +82,13 @@ pub(super) fn refused(search: &MatchSearch<'_>, tier: Tier, refusal: &MatchRefus
         None if refusal.reason == RefusalReason::TooLarge => NearestResult::TooLarge,
         None => bounded(|| nearest::find_nearest(search)),
     };
-    explained(search, error, nearest_result, refusal.reason == RefusalReason::Unrepaired)
+    let shifts = refusal.reason != RefusalReason::Misindent;
+    explained(
+        search,
+        error,
+        nearest_result,
+        OfferRules { shifts, repairs: refusal.reason == RefusalReason::Unrepaired },
+    )
 }
 
 /// Searches for an explanation of a failure, within its allowance.
@@ -372,7 +383,7 @@ fn line_number(search: &MatchSearch<'_>, at: usize) -> usize {
 }
 
 /// Adds the nearest place to an error: its text and the first difference.
-fn explained(search: &MatchSearch<'_>, mut error: Error, nearest_result: NearestResult, is_unrepaired: bool) -> Error {
+fn explained(search: &MatchSearch<'_>, mut error: Error, nearest_result: NearestResult, rules: OfferRules) -> Error {
     if let Some(line) = already_applied(search, &nearest_result) {
         error = error
             .evidence(format!("The file seems to contain {} already at line {line}.", search.find.names.new))
@@ -390,18 +401,27 @@ fn explained(search: &MatchSearch<'_>, mut error: Error, nearest_result: Nearest
     let mut error = similar::with_similar(search, error, &nearest);
     let NearestLines { lines, likeness, .. } = &nearest;
     let (from, to) = (lines.start + 1, lines.end);
-    let OfferedText { text, has_same_ends } = offered_text(search, &nearest);
+    let OfferedText { text, has_same_ends } = offered_text(search, &nearest, rules.shifts);
     let shown = error.suggestion().is_some() || error.is_about(&ErrorContext::AlreadyApplied);
     if !shown {
         let same = search.find.old == text;
         error = error.next(if text.len() <= OFFERED_BYTES_MAX && !same {
-            offer_advice(search, &text, NewTextNeed { all_lines: !has_same_ends, repair: is_unrepaired })
+            offer_advice(search, &text, NewTextNeed { all_lines: !has_same_ends, repair: rules.repairs })
         } else {
             let read = format!("If these lines are meant, read {} again and copy them", named(from, to));
             in_fields(search, advice![format!("{read} as "), Phrase::Field("old_string"), "."], format!("{read}."))
         });
     }
     error.about(ErrorContext::Nearest { from, to, text, likeness: *likeness })
+}
+
+/// What is known of a failure when lines of the file are offered.
+#[derive(Clone, Copy)]
+struct OfferRules {
+    /// Lines are found with another indentation, too.
+    shifts: bool,
+    /// The texts of the call have slips that were not repaired.
+    repairs: bool,
 }
 
 /// What the new text needs so that it fits in the place of an offered text.

@@ -17,8 +17,9 @@ pub(super) struct OfferedText {
     pub(super) has_same_ends: bool,
 }
 
-/// Returns the text of the nearest lines that may be meant by the old text.
-pub(super) fn offered_text(search: &MatchSearch<'_>, nearest: &NearestLines) -> OfferedText {
+/// Returns the text of the nearest lines that may be meant by the old text. With `shifts`, lines are found with another
+/// indentation as well.
+pub(super) fn offered_text(search: &MatchSearch<'_>, nearest: &NearestLines, shifts: bool) -> OfferedText {
     let index = search.lines();
     let (from, to) = (index.start(nearest.lines.start), index.end(nearest.lines.end - 1));
     let mut whole = search.text[from..to].to_owned();
@@ -26,7 +27,7 @@ pub(super) fn offered_text(search: &MatchSearch<'_>, nearest: &NearestLines) -> 
         whole.push('\n');
     }
     let old = &*search.find.old;
-    let indented = with_indentation_of(search, &whole);
+    let indented = with_indentation_of(search, &whole, shifts).filter(|text| text != old);
     let text = indented.as_deref().unwrap_or(&whole);
     if has_same_ends(old, text) {
         return OfferedText { text: text.to_owned(), has_same_ends: true };
@@ -43,7 +44,7 @@ pub(super) fn offered_text(search: &MatchSearch<'_>, nearest: &NearestLines) -> 
 
 /// Returns lines of the file without the indentation that the old text lacks: on every line, or on the first one.
 /// `None` if it lacks none, or the text would not be the only one of its kind.
-fn with_indentation_of(search: &MatchSearch<'_>, whole: &str) -> Option<String> {
+fn with_indentation_of(search: &MatchSearch<'_>, whole: &str, shifts: bool) -> Option<String> {
     let old = &*search.find.old;
     let lacking = indent_of(whole).strip_suffix(indent_of(old)).filter(|lacking| !lacking.is_empty())?;
     let least =
@@ -51,8 +52,11 @@ fn with_indentation_of(search: &MatchSearch<'_>, whole: &str) -> Option<String> 
     let without = |line| str::strip_prefix(line, lacking).or_else(|| is_blank(line).then_some(line));
     let is_shifted = least(whole).is_some_and(|file| least(old).is_some_and(|old| old + lacking.len() == file));
     let shifted = is_shifted.then(|| whole.split('\n').map(without).collect::<Option<Vec<&str>>>()).flatten();
-    let text = shifted.map_or_else(|| whole[lacking.len()..].to_owned(), |lines| lines.join("\n"));
-    (is_shifted || is_unique(search, &text)).then_some(text)
+    if let Some(lines) = shifted {
+        return shifts.then(|| lines.join("\n"));
+    }
+    let text = &whole[lacking.len()..];
+    is_unique(search, text).then(|| text.to_owned())
 }
 
 /// True if both texts begin with the same indentation and word, and end with the same word.
