@@ -4,7 +4,8 @@ use arrow_array::builder::{LargeStringBuilder, ListBuilder, StringBuilder, Struc
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 use emendate::BulkRow;
-use emendate_core::{Code, Error};
+use emendate_core::{Code, Error, NewText};
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use ColumnBuild::FromRows;
@@ -53,11 +54,22 @@ impl BulkResults {
     /// Adds the result of the next row.
     pub(super) fn add(&mut self, mut row: BulkRow) {
         let text = row.after.take();
-        if let Some(after) = &mut self.after {
-            after.append_option(text);
+        match (&mut self.after, text) {
+            (Some(after), Some(text)) => append(after, &text),
+            (Some(after), None) => after.append_null(),
+            (None, _) => {}
         }
         self.rows.push(row);
     }
+}
+
+/// Adds a text to a column. Its parts are copied straight from the text before, of which they are most.
+fn append(texts: &mut LargeStringBuilder, text: &NewText) {
+    for part in text.parts() {
+        // Writing to memory does not fail.
+        let _ = texts.write_str(part);
+    }
+    texts.append_value("");
 }
 
 static COLUMNS: &[ColumnRow] = &[

@@ -54,8 +54,8 @@ pub use code::{CODES, Code, CodeRow, Remedy};
 pub use error::{Error, ErrorContext, ErrorParts, Result};
 pub use formats::{print, whole_text};
 pub use in_memory::{
-    AppliedFiles, AppliedText, ApplyLimits, ApplyOptions, ChangedFile, ChangedSpan, FileChangeKind, PatchText,
-    TextDiff, apply, apply_files, convert, diff, edit, line_similarity, similarity,
+    AppliedFiles, AppliedText, ApplyLimits, ApplyOptions, ChangedFile, ChangedSpan, FileChangeKind, NewText, PatchText,
+    TextDiff, apply, apply_files, apply_in_parts, convert, diff, edit, line_similarity, similarity,
 };
 pub use locate::binary::{BINARY_RESULT_BYTES_MAX, apply_binary, is_object};
 pub use locate::fence_name::FenceName;

@@ -1,7 +1,7 @@
 //! A line of JSON in, a line of JSON out.
 
 use super::RowLine;
-use emendate::core::{ApplyOptions, Code, Error, Result};
+use emendate::core::{ApplyOptions, Code, Error, NewText, Result};
 use emendate::{BulkInputs, BulkRow, BulkTask, CellError};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Deserializer, Map, Value, json};
@@ -16,7 +16,7 @@ struct FieldRow {
 static FIELDS: &[FieldRow] = &[
     FieldRow { name: "ok", value: |row| row.error.is_none().into() },
     FieldRow { name: "code", value: |row| row.error.as_ref().map(|error| error.code().as_str()).into() },
-    FieldRow { name: "after", value: |row| row.after.as_deref().into() },
+    FieldRow { name: "after", value: |row| row.after.as_ref().map(NewText::joined).into() },
     FieldRow { name: "format", value: |row| row.format.into() },
     FieldRow { name: "tier", value: |row| row.tier.into() },
     FieldRow { name: "edits", value: |row| counted(row, row.edits) },

@@ -1,9 +1,8 @@
 //! The pending work on one file: the text before, and everything that the steps so far change in it.
 
 use super::options::ApplyOptions;
-use super::outcome::{ChangedFile, ChangedSpan, FileChangeKind};
-use crate::code::Code;
-use crate::error::{Error, Result};
+use super::outcome::{AppliedText, ChangedFile, ChangedSpan, FileChangeKind, NewText, not_utf8};
+use crate::error::Result;
 use crate::formats::whole_text::{WholeText, new_file_change, whole_change};
 use crate::locate::find::Tier;
 use crate::locate::op::FileMode;
@@ -131,15 +130,42 @@ impl FileWork {
         if self.changes.is_empty() { Ok(self.before.clone()) } else { self.before.after(&self.changes) }
     }
 
+    /// Checks the text after the changes.
+    ///
+    /// Errors: as [`Snapshot::open`].
+    pub(super) fn check_after(&self) -> Result<()> {
+        self.before.check_after(&self.changes)
+    }
+
     /// True if the file differs from the one before.
     pub(super) fn changes_anything(&self) -> bool {
         self.is_new || self.origin.is_some() || !self.changes.is_empty() || self.executable.is_some()
     }
 
-    /// Returns the outcome of a file that exists afterwards, with the text `after`.
+    /// Returns the outcome of the only text of a call, with the notes of its patch.
     ///
-    /// Errors: [`Code::InternalBug`] if the new bytes are not UTF-8.
-    pub(super) fn into_changed_file(self, after: Snapshot) -> Result<ChangedFile> {
+    /// Errors: as [`NewText::new`].
+    pub(super) fn into_applied_text(self, format: &'static str, mut notes: Notes) -> Result<AppliedText<NewText>> {
+        let stat = explain::count_changes(&self.before, &self.changes);
+        notes.extend(self.notes);
+        Ok(AppliedText {
+            format,
+            tier: self.tier,
+            notes,
+            spans: ChangedSpan::all_of(&self.before, &self.changes),
+            edits: self.edits,
+            places: self.places,
+            added: stat.added,
+            removed: stat.removed,
+            new_path: None,
+            text: NewText::new(self.before, self.changes)?,
+        })
+    }
+
+    /// Returns the outcome of a file that exists afterwards.
+    ///
+    /// Errors: [`Code::InternalBug`](crate::Code::InternalBug) if the new bytes are not UTF-8.
+    pub(super) fn into_changed_file(self) -> Result<ChangedFile> {
         let kind = match self.origin {
             Some(FileOrigin { path, is_copied: true }) => FileChangeKind::Copied { from: path },
             Some(FileOrigin { path, is_copied: false }) => FileChangeKind::Renamed { from: path },
@@ -149,7 +175,7 @@ impl FileWork {
         let stat = explain::count_changes(&self.before, &self.changes);
         Ok(ChangedFile {
             kind,
-            text: Some(after.into_raw_text().ok_or_else(not_utf8)?),
+            text: Some(text_after(&self.before, &self.changes)?),
             tier: self.tier,
             notes: self.notes,
             spans: ChangedSpan::all_of(&self.before, &self.changes),
@@ -180,11 +206,7 @@ impl FileWork {
 
 /// Returns the new text.
 ///
-/// Errors: [`Code::InternalBug`] if it is not UTF-8.
+/// Errors: [`Code::InternalBug`](crate::Code::InternalBug) if it is not UTF-8.
 pub(super) fn text_after(before: &Snapshot, changes: &ChangeSet) -> Result<String> {
     changes.apply_to_text(before).ok_or_else(not_utf8)
-}
-
-fn not_utf8() -> Error {
-    Error::new(Code::InternalBug, "The edited text is not UTF-8; nothing was changed.")
 }

@@ -2,7 +2,7 @@
 
 use super::limited;
 use super::options::ApplyOptions;
-use super::outcome::{AppliedFiles, ChangedFile};
+use super::outcome::AppliedFiles;
 use super::planner;
 use super::text::check_size;
 use crate::code::Code;
@@ -14,7 +14,7 @@ use crate::formats::requested_text_format;
 use crate::locate::op::FileRequest;
 use crate::locate::refusals;
 use crate::text::view::View;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 /// Applies a patch in any text format to files in memory, given as a map from paths to texts or as any other [`View`].
 /// The patch may edit, create, delete, move and copy files. Nothing is applied unless all of it can be; the map itself is
@@ -51,8 +51,9 @@ pub fn apply_files<V: View + ?Sized>(files: &V, patch: &str, options: &ApplyOpti
             |name| named_in(directory.as_deref(), name).iter().find_map(|name| files.file(name).ok()?),
         )?;
         name_files(files, directory.as_deref(), &mut request.files)?;
-        let changed = planned(files, request.files, options)?;
-        Ok(AppliedFiles { format: format.spec().name, files: changed, notes: request.notes })
+        let planned = planner::run(files, request.files, options)?;
+        let changed = planned.into_iter().map(|(path, file)| Ok((path, file.into_changed_file()?)));
+        Ok(AppliedFiles { format: format.spec().name, files: changed.collect::<Result<_>>()?, notes: request.notes })
     })
 }
 
@@ -64,15 +65,6 @@ pub(super) fn parsed(patch: &str, path: Option<&str>, options: &ApplyOptions) ->
     let parsed = detect::parse_any(without_mark(patch), named, &parse_options)?;
     refusals::check_request(&parsed.request)?;
     Ok(parsed)
-}
-
-/// Runs the steps of a request.
-pub(super) fn planned<V: View + ?Sized>(
-    view: &V,
-    files: Vec<FileRequest>,
-    options: &ApplyOptions,
-) -> Result<BTreeMap<String, ChangedFile>> {
-    planner::run(view, files, options)
 }
 
 /// Gives every file of a request the name that it has in the view: the first of its names that exists.

@@ -20,9 +20,9 @@ mod text;
 pub use delta::{PatchText, TextDiff, convert, diff};
 pub use files::apply_files;
 pub use options::{ApplyLimits, ApplyOptions};
-pub use outcome::{AppliedFiles, AppliedText, ChangedFile, ChangedSpan, FileChangeKind};
+pub use outcome::{AppliedFiles, AppliedText, ChangedFile, ChangedSpan, FileChangeKind, NewText};
 pub use similarity::{line_similarity, similarity};
-pub use text::{apply, edit};
+pub use text::{apply, apply_in_parts, edit};
 
 use crate::advice::Vocabulary;
 use crate::error::Result;

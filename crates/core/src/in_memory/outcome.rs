@@ -1,5 +1,7 @@
 //! Outcomes of the functions on text in memory.
 
+use crate::code::Code;
+use crate::error::{Error, Result};
 use crate::locate::find::Tier;
 use crate::note::Notes;
 use crate::text::change::ChangeSet;
@@ -32,12 +34,42 @@ impl ChangedSpan {
     }
 }
 
+/// A new text in parts: those of the text before that remain, and those that replace others.
+#[derive(Clone, Debug)]
+pub struct NewText {
+    before: Snapshot,
+    changes: ChangeSet,
+}
+
+impl NewText {
+    /// Errors: [`Code::InternalBug`] if a part is not UTF-8.
+    pub(super) fn new(before: Snapshot, changes: ChangeSet) -> Result<NewText> {
+        let is_text = before.raw_text().is_some_and(|raw| changes.text_parts(raw).all(|part| part.is_some()));
+        if is_text { Ok(NewText { before, changes }) } else { Err(not_utf8()) }
+    }
+
+    /// Returns the parts in their order.
+    pub fn parts(&self) -> impl Iterator<Item = &str> {
+        self.changes.text_parts(self.before.raw_text().unwrap_or_default()).flatten()
+    }
+
+    /// Returns the whole text.
+    pub fn joined(&self) -> String {
+        self.changes.apply_to_text(&self.before).unwrap_or_default()
+    }
+}
+
+/// Creates the error for a new text that is not UTF-8, which edits of UTF-8 cannot make.
+pub(super) fn not_utf8() -> Error {
+    Error::new(Code::InternalBug, "The edited text is not UTF-8; nothing was changed.")
+}
+
 /// The outcome of an edit of one text. Bytes outside of [`spans`](AppliedText::spans) are those of the text before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct AppliedText {
-    /// The new text.
-    pub text: String,
+pub struct AppliedText<T = String> {
+    /// The new text: a string, or a [`NewText`] if it is left in parts.
+    pub text: T,
     /// The format of the patch: the one that was named, or the detected one.
     pub format: &'static str,
     /// The largest tolerance that an edit needed.
@@ -56,6 +88,14 @@ pub struct AppliedText {
     pub removed: usize,
     /// The new path, if the patch moves the file.
     pub new_path: Option<String>,
+}
+
+impl AppliedText<NewText> {
+    /// Returns the outcome with the parts of the new text joined.
+    pub fn joined(self) -> AppliedText {
+        let AppliedText { text, format, tier, notes, spans, edits, places, added, removed, new_path } = self;
+        AppliedText { text: text.joined(), format, tier, notes, spans, edits, places, added, removed, new_path }
+    }
 }
 
 /// The kind of the change of a file.

@@ -38,15 +38,24 @@ pub(super) struct Planner<'v, V: View + ?Sized> {
 }
 
 /// A path after the steps so far.
-struct PlannedText {
-    work: FileWork,
-    /// The text after the work; `None` if a step removed the file, or took it away.
-    text: Option<Snapshot>,
+pub(super) struct PlannedText {
+    pub(super) work: FileWork,
+    /// False if a step removed the file, or took it away.
+    exists: bool,
+}
+
+impl PlannedText {
+    /// Returns the outcome of a file that changed.
+    ///
+    /// Errors: as [`FileWork::into_changed_file`].
+    pub(super) fn into_changed_file(self) -> Result<ChangedFile> {
+        if self.exists { self.work.into_changed_file() } else { Ok(self.work.into_deleted_file()) }
+    }
 }
 
 impl OverlayEntry<str> for PlannedText {
     fn exists(&self) -> bool {
-        self.text.is_some()
+        self.exists
     }
 
     fn moved_from(&self) -> Option<&str> {
@@ -61,7 +70,7 @@ pub(super) fn run<V: View + ?Sized>(
     view: &V,
     files: Vec<FileRequest>,
     options: &ApplyOptions,
-) -> Result<BTreeMap<String, ChangedFile>> {
+) -> Result<BTreeMap<String, PlannedText>> {
     let steps = joined(files)?;
     let mut planner = Planner {
         view,
@@ -156,7 +165,8 @@ impl<V: View + ?Sized> Planner<'_, V> {
     /// Returns the file at a path; fails if it exceeds the limits of the call.
     fn opened(&self, path: &str) -> Result<Option<Snapshot>> {
         let file = match self.files.get(path) {
-            Some(file) => file.text.clone(),
+            Some(file) if file.exists => Some(file.work.after()?),
+            Some(_) => None,
             None => self.view.file(path)?,
         };
         match &file {
@@ -169,8 +179,8 @@ impl<V: View + ?Sized> Planner<'_, V> {
 
     /// Records the work on a path.
     fn put(&mut self, path: &str, work: FileWork) -> Result<()> {
-        let text = Some(work.after()?);
-        self.files.put(path, PlannedText { work, text });
+        work.check_after()?;
+        self.files.put(path, PlannedText { work, exists: true });
         Ok(())
     }
 
@@ -290,9 +300,9 @@ impl<V: View + ?Sized> Planner<'_, V> {
             return Err(if self.files.get(path).is_some() { refusals::file_gone(path) } else { file_missing(path) });
         };
         let note = text.map_or(Ok(None), |text| refusals::check_removed_text(&now, text))?;
-        let at =
-            self.files.touch(path, || Ok::<_, Error>(PlannedText { work: FileWork::unchanged(now), text: None }))?;
-        self.files[at].text = None;
+        let removed = || Ok::<_, Error>(PlannedText { work: FileWork::unchanged(now), exists: false });
+        let at = self.files.touch(path, removed)?;
+        self.files[at].exists = false;
         self.files[at].work.notes.extend(note.map(Note::from));
         Ok(())
     }
@@ -348,7 +358,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         let from = &step.path;
         self.edit(step, ops, OpOrder::AsNeeded)?;
         let left = self.files.get_mut(from).ok_or_else(|| refusals::file_gone(from))?;
-        left.text = None;
+        left.exists = false;
         Ok(left.work.lift(from))
     }
 
@@ -363,23 +373,14 @@ impl<V: View + ?Sized> Planner<'_, V> {
         self.more(from, work, ops, OpOrder::AsNeeded)
     }
 
-    /// Returns the outcome for every file that changed.
-    fn into_changed_files(self) -> Result<BTreeMap<String, ChangedFile>> {
+    /// Returns every file that changed.
+    fn into_changed_files(self) -> Result<BTreeMap<String, PlannedText>> {
         self.check_directories()?;
-        let mut out = BTreeMap::new();
         let moved = self.files.moved_sources();
-        for (path, PlannedText { work, text }) in self.files.into_entries() {
-            match text {
-                Some(text) if work.changes_anything() => {
-                    out.insert(path, work.into_changed_file(text)?);
-                }
-                None if self.view.has_file(&path) && !moved.contains(&path) => {
-                    out.insert(path, work.into_deleted_file());
-                }
-                _ => {}
-            }
-        }
-        Ok(out)
+        let is_changed = |(path, file): &(String, PlannedText)| {
+            if file.exists { file.work.changes_anything() } else { self.view.has_file(path) && !moved.contains(path) }
+        };
+        Ok(self.files.into_entries().filter(is_changed).collect())
     }
 
     /// Checks that no new file is below a file, and that the path of none is a directory. A directory whose files were all

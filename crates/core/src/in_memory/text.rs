@@ -1,11 +1,11 @@
 //! Edits of one text.
 
-use super::file_work::text_after;
-use super::files::{parsed, planned};
+use super::file_work::{FileWork, text_after};
+use super::files::parsed;
 use super::limited;
 use super::options::ApplyOptions;
-use super::outcome::{AppliedText, ChangedSpan};
-use super::planner::too_large;
+use super::outcome::{AppliedText, ChangedSpan, NewText};
+use super::planner::{self, too_large};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::parsed_text::ParsedText;
@@ -13,7 +13,6 @@ use crate::formats::replace::Replacement;
 use crate::locate::find::Tier;
 use crate::locate::op::{FileAction, NewFile, OpOrder, Request, TextNames};
 use crate::locate::resolve::resolve;
-use crate::note::Notes;
 use crate::text::explain;
 use crate::text::snapshot::Snapshot;
 use crate::text::view::View;
@@ -105,6 +104,13 @@ pub fn edit(text: &str, old: &str, new: &str, options: &ApplyOptions) -> Result<
 /// Errors: `edit.unparsable` for a text in no format; `call.invalid` for a patch that is about several files or deletes
 /// the file; and the errors of [`edit`].
 pub fn apply(text: &str, patch: &str, options: &ApplyOptions) -> Result<AppliedText> {
+    apply_in_parts(text, patch, options).map(AppliedText::joined)
+}
+
+/// Does the same as [`apply`], and leaves the new text in parts, for a caller that copies it into a buffer of its own.
+///
+/// Errors: those of [`apply`].
+pub fn apply_in_parts(text: &str, patch: &str, options: &ApplyOptions) -> Result<AppliedText<NewText>> {
     limited(options, || {
         check_size("The text", text, options)?;
         let path = options.path.as_deref().unwrap_or(TEXT_NAME);
@@ -118,41 +124,11 @@ pub fn apply(text: &str, patch: &str, options: &ApplyOptions) -> Result<AppliedT
         for file in &mut request.files {
             path.clone_into(&mut file.path);
         }
-        let mut notes = std::mem::take(&mut request.notes);
-        let changed = planned(&view, request.files, options)?.remove(path);
-        let Some(changed) = changed else {
-            return Ok(unchanged(text, format.spec().name, notes, new_path));
-        };
-        notes.extend(changed.notes);
-        Ok(AppliedText {
-            text: changed.text.unwrap_or_default(),
-            format: format.spec().name,
-            tier: changed.tier,
-            notes,
-            spans: changed.spans,
-            edits: changed.edits,
-            places: changed.places,
-            added: changed.added,
-            removed: changed.removed,
-            new_path,
-        })
+        let notes = std::mem::take(&mut request.notes);
+        let changed = planner::run(&view, request.files, options)?.remove(path);
+        let work = changed.map_or_else(|| view.unchanged(), |changed| changed.work);
+        Ok(AppliedText { new_path, ..work.into_applied_text(format.spec().name, notes)? })
     })
-}
-
-/// Returns the outcome of a patch that leaves the text as it is.
-fn unchanged(text: &str, format: &'static str, notes: Notes, new_path: Option<String>) -> AppliedText {
-    AppliedText {
-        text: text.to_owned(),
-        format,
-        tier: Tier::Exact,
-        notes,
-        spans: Vec::new(),
-        edits: 0,
-        places: 0,
-        added: 0,
-        removed: 0,
-        new_path,
-    }
 }
 
 /// Checks that a request is about one file, whatever its name, and removes moves from it. Returns the new path.
@@ -202,6 +178,13 @@ pub(super) fn check_size(what: &str, text: &str, options: &ApplyOptions) -> Resu
 struct SingleText<'t> {
     path: &'t str,
     file: Option<Snapshot>,
+}
+
+impl SingleText<'_> {
+    /// Returns the work of a patch that leaves the text as it is.
+    fn unchanged(&self) -> FileWork {
+        FileWork::unchanged(self.file.clone().unwrap_or_else(|| Snapshot::from_text("")))
+    }
 }
 
 impl View for SingleText<'_> {

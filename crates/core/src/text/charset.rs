@@ -332,6 +332,9 @@ fn binary(why: &str) -> Error {
     )
 }
 
+/// Number of first bytes of a text that decide about its encoding: no mark and no signature is longer.
+pub(crate) const MARK_BYTES_MAX: usize = 16;
+
 /// Signatures of at least three bytes that no text begins with. Shorter ones ("BM", "MZ") do begin texts.
 const BINARY_SIGNATURES: &[(&[u8], &str)] = &[
     (b"\x89PNG", "a PNG image"),
@@ -379,7 +382,7 @@ fn guess(raw: &[u8]) -> Charset {
 
 #[cfg(test)]
 mod tests {
-    use super::{Charset, Codec, DeclaredEncoding, EncodingEvidence};
+    use super::{BINARY_SIGNATURES, Charset, Codec, DeclaredEncoding, EncodingEvidence, MARK_BYTES_MAX};
     use crate::code::Code;
 
     fn detect(raw: &[u8], declared: Option<DeclaredEncoding>) -> Result<Codec, Code> {
@@ -394,6 +397,7 @@ mod tests {
         assert_eq!(detect(b"a\0b", None), Err(Code::ContentBinary));
         assert_eq!(detect(b"\x89PNG\r\n", None), Err(Code::ContentBinary));
         assert_eq!(detect(b"BMW and MZ", None).unwrap(), Codec::UTF8);
+        assert!(BINARY_SIGNATURES.iter().all(|(magic, _)| magic.len() <= MARK_BYTES_MAX));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::text::change::{ChangeSet, Splice};
-use crate::text::charset::{Codec, DeclaredEncoding, EncodingEvidence};
+use crate::text::charset::{Codec, DeclaredEncoding, EncodingEvidence, MARK_BYTES_MAX};
 use crate::text::content::{ContentId, ShortTag};
 use crate::text::decode::{self, OffsetMap};
 use crate::text::lines::{LineIndex, starts_line};
@@ -170,11 +170,23 @@ impl Snapshot {
     /// Errors: as [`Snapshot::open`].
     pub(crate) fn after(&self, changes: &ChangeSet) -> Result<Snapshot> {
         let raw = changes.apply_to_text(self).map_or_else(|| RawBytes::of(changes.apply(self)), RawBytes::Utf8);
-        let adds_plain = || changes.splices().iter().all(|it| memchr::memchr2(0, b'\r', &it.text).is_none());
-        if self.0.plain && adds_plain() && Codec::of_text_without_nul(raw.as_bytes())? == Some(Codec::UTF8) {
+        if self.0.plain && changes.adds_plain_text() && Codec::of_text_without_nul(raw.as_bytes())? == Some(Codec::UTF8)
+        {
             return Ok(Snapshot(Arc::new(SnapshotInner { raw, plain: true, ..SnapshotInner::default() })));
         }
         self.reopened(raw)
+    }
+
+    /// Checks that [`Snapshot::after`] can open the version that a change leads to, in most cases without making it.
+    ///
+    /// Errors: those of [`Snapshot::after`].
+    pub(crate) fn check_after(&self, changes: &ChangeSet) -> Result<()> {
+        // Only the first bytes of a text without NUL and CR decide about its encoding.
+        let keeps_start = || changes.splices().first().is_none_or(|it| it.span.start() >= MARK_BYTES_MAX);
+        if self.0.plain && keeps_start() && changes.adds_plain_text() {
+            return Ok(());
+        }
+        self.after(changes).map(drop)
     }
 
     fn reopened(&self, raw: RawBytes) -> Result<Snapshot> {
@@ -411,15 +423,6 @@ impl Snapshot {
             return text.to_owned();
         }
         decode::decode(raw, codec).0
-    }
-
-    /// Returns the raw text, if it is UTF-8; without a copy if nothing else holds this snapshot.
-    pub(crate) fn into_raw_text(self) -> Option<String> {
-        match Arc::try_unwrap(self.0) {
-            Ok(SnapshotInner { raw: RawBytes::Utf8(text), .. }) => Some(text),
-            Ok(_) => None,
-            Err(shared) => Snapshot(shared).raw_text().map(str::to_owned),
-        }
     }
 
     /// Returns the buffer for reuse, if nothing else holds this snapshot.

@@ -34,9 +34,32 @@ pub(super) fn is_comment(line: &str) -> bool {
 /// Returns the kind of remark that a line is, if it is one. Documentation comments are not remarks.
 pub(super) fn kind(line: &str) -> Option<RemarkKind> {
     let line = line.trim();
-    if line.len() < 3 || line.len() > LINE_BYTES_MAX {
+    if line.len() < 3 || line.len() > LINE_BYTES_MAX || is_plain_code(line) {
         return None;
     }
+    examined(line)
+}
+
+/// True for most lines of code, which are no remarks: they begin with a word, have a sign other than a dot, and nothing
+/// that may begin a comment or an omission.
+fn is_plain_code(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    let (mut has_sign, mut last) = (false, b' ');
+    for &byte in bytes {
+        let begins_comment =
+            matches!(last, b' ' | b'\t') && matches!(byte, b'#' | b'/' | b'<' | b'-' | b';' | b'%' | b'{');
+        if begins_comment || byte == b'.' && last == b'.' || !byte.is_ascii() {
+            return false;
+        }
+        has_sign |= !(byte.is_ascii_alphabetic() || matches!(byte, b' ' | b'.'));
+        last = byte;
+    }
+    let begins_with_word = bytes[0].is_ascii_alphabetic() && bytes[1] != b' ';
+    begins_with_word && has_sign && !WORD_LEADS.iter().any(|lead| line.starts_with(lead))
+}
+
+/// Returns the kind of remark that a trimmed line is, if it is one.
+fn examined(line: &str) -> Option<RemarkKind> {
     if line.starts_with("///") || line.starts_with("//!") {
         // A documentation comment is a remark only if it consists of dots.
         return is_bare_dots(&line[3..]).then_some(RemarkKind::Omission);
@@ -265,7 +288,21 @@ fn comment(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LEADS, RemarkKind, WORD_LEADS, kind};
+    use super::{LEADS, RemarkKind, WORD_LEADS, examined, is_plain_code, kind};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn plain_code_is_no_remark(parts in prop::collection::vec(0..19usize, 3..9)) {
+            const PARTS: [&str; 19] = [
+                "rest", "of code", "unchanged", "total", "x", "C", "rem", " ", " ", "...", ".", "_", "(", "=", "#", "//",
+                "{", "; ", "\t",
+            ];
+            let line: String = parts.into_iter().map(|at| PARTS[at]).collect();
+            let line = line.trim();
+            prop_assert!(line.len() < 3 || !is_plain_code(line) || examined(line).is_none(), "{}", line);
+        }
+    }
 
     #[test]
     fn word_leads_are_the_leads_that_are_words() {

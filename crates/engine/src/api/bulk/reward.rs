@@ -1,6 +1,6 @@
 //! Rewards of edits, from 0.0 to 1.0.
 
-use emendate_core::{AppliedText, Code, Error, Result, Tier};
+use emendate_core::{AppliedText, Code, Error, NewText, Result, Tier};
 use emendate_syntax::{Language, ParseLimits, parse};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -78,14 +78,14 @@ impl RewardRule {
     /// Rewards the result of an edit; `None` if the measure does not apply.
     ///
     /// Errors: `call.too_much_work`.
-    pub(super) fn of(&self, applied: &AppliedText, expected: &str, path: Option<&str>) -> Result<Option<f64>> {
-        let text = &applied.text;
+    pub(super) fn of(&self, applied: &AppliedText<NewText>, expected: &str, path: Option<&str>) -> Result<Option<f64>> {
+        let text = applied.text.joined();
         let reward = match self.measure {
             RewardMeasure::Applied => Some(1.0),
             RewardMeasure::Exact => Some(f64::from(text == expected)),
-            RewardMeasure::Similarity => Some(emendate_core::similarity(text, expected)?),
-            RewardMeasure::LineSimilarity => Some(emendate_core::line_similarity(text, expected)?),
-            RewardMeasure::Parses => parses(text, path).map(f64::from),
+            RewardMeasure::Similarity => Some(emendate_core::similarity(&text, expected)?),
+            RewardMeasure::LineSimilarity => Some(emendate_core::line_similarity(&text, expected)?),
+            RewardMeasure::Parses => parses(&text, path).map(f64::from),
         };
         Ok(reward.map(|reward| (reward - self.penalty_of(applied.tier)).clamp(0.0, 1.0)))
     }

@@ -3,7 +3,7 @@
 use crate::api::bulk::reward::RewardRule;
 use emendate_core::formats::print::PrintFormat;
 use emendate_core::formats::requested_text_format;
-use emendate_core::{AppliedText, ApplyOptions, ChangedSpan, Code, Error, FileChangeKind, Notes, Result};
+use emendate_core::{AppliedText, ApplyOptions, ChangedSpan, Code, Error, FileChangeKind, NewText, Notes, Result};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -141,7 +141,7 @@ pub struct BulkRow {
     /// The error, if the task could not be done.
     pub error: Option<Error>,
     /// The new text, if it is another one.
-    pub after: Option<String>,
+    pub after: Option<NewText>,
     /// The format of the edit.
     pub format: Option<&'static str>,
     /// The largest tolerance that was needed.
@@ -195,12 +195,12 @@ impl BulkRow {
         let mut row = BulkRow::of_text(before, applied);
         if let (true, Some(after)) = (wants_diff, &row.after) {
             let path = given(inputs.path)?.unwrap_or(TEXT_PATH);
-            row.diff = Some(emendate_core::diff(before, after)?.unified(path));
+            row.diff = Some(emendate_core::diff(before, &after.joined())?.unified(path));
         }
         Ok(row)
     }
 
-    fn of_text(before: &str, applied: AppliedText) -> BulkRow {
+    fn of_text(before: &str, applied: AppliedText<NewText>) -> BulkRow {
         BulkRow {
             after: is_changed(before, &applied).then_some(applied.text),
             format: Some(applied.format),
@@ -291,13 +291,17 @@ impl BulkRow {
 }
 
 /// True if the text changed. A single span always changes it; several may cancel each other out.
-fn is_changed(before: &str, applied: &AppliedText) -> bool {
-    applied.spans.len() == 1 || applied.text != before
+fn is_changed(before: &str, applied: &AppliedText<NewText>) -> bool {
+    applied.spans.len() == 1 || applied.text.joined() != before
 }
 
-fn apply<'a>(inputs: &BulkInputs<'a>, format: Option<&str>, options: &ApplyOptions) -> Result<(&'a str, AppliedText)> {
+fn apply<'a>(
+    inputs: &BulkInputs<'a>,
+    format: Option<&str>,
+    options: &ApplyOptions,
+) -> Result<(&'a str, AppliedText<NewText>)> {
     let (before, edit) = (needed(inputs.before, "before")?, needed(inputs.change, "edit")?);
-    Ok((before, emendate_core::apply(before, edit, &for_row(inputs, format, options)?)?))
+    Ok((before, emendate_core::apply_in_parts(before, edit, &for_row(inputs, format, options)?)?))
 }
 
 /// Returns the options with the path and the format of a row.

@@ -4,6 +4,7 @@
 pub(super) mod difference;
 mod line_end;
 pub(super) mod nearest;
+mod offer;
 mod part;
 mod places;
 mod similar;
@@ -27,6 +28,7 @@ use crate::text::tokens::{similarity, tokens};
 use crate::work;
 use core::ops::Range;
 use nearest::{NearestLines, NearestResult};
+use offer::{OfferedText, offered_text};
 use part::{SimilarPart, find_part};
 use serde_json::json;
 
@@ -57,7 +59,12 @@ pub(super) fn not_found(search: &MatchSearch<'_>, reached: Tier) -> Error {
     if let Some(mark) = omission::copied_mark(&search.find.old, search.text) {
         return omission::explain_mark(error, mark);
     }
-    explained(search, error, bounded(|| nearest::find_nearest(search)))
+    explained(
+        search,
+        error,
+        bounded(|| nearest::find_nearest(search)),
+        OfferRules { shifts: reached > Tier::IndentShift, repairs: false },
+    )
 }
 
 /// Creates the error for a place that was found and is not edited.
@@ -75,7 +82,13 @@ pub(super) fn refused(search: &MatchSearch<'_>, tier: Tier, refusal: &MatchRefus
         None if refusal.reason == RefusalReason::TooLarge => NearestResult::TooLarge,
         None => bounded(|| nearest::find_nearest(search)),
     };
-    explained(search, error, nearest_result)
+    let shifts = refusal.reason != RefusalReason::Misindent;
+    explained(
+        search,
+        error,
+        nearest_result,
+        OfferRules { shifts, repairs: refusal.reason == RefusalReason::Unrepaired },
+    )
 }
 
 /// Searches for an explanation of a failure, within its allowance.
@@ -275,7 +288,11 @@ fn opened(search: &MatchSearch<'_>, code: Code, message: &str, tier: Tier) -> Er
 fn unnumbered(search: &MatchSearch<'_>, error: Error, text: String) -> Error {
     let is_there = || memchr::memmem::find(search.text.as_bytes(), text.as_bytes()).is_some();
     if !text.trim().is_empty() && is_there() {
-        let next = advice!["Repeat the call with ", old_string(&text)];
+        let mut next = vec!["Repeat the call with ".into(), old_string(&text)];
+        if search.pattern.new.iter().any(|line| numbers::has_number(line)) {
+            next.extend(["; write ".into(), Phrase::Field("new_string"), " without line numbers, too.".into()]);
+        }
+        let next = Advice::new(next);
         return error
             .next(in_fields(search, next, format!("Send the text as it is in the file: {}", offered(&text))))
             .about(ErrorContext::Suggestion(text));
@@ -366,7 +383,7 @@ fn line_number(search: &MatchSearch<'_>, at: usize) -> usize {
 }
 
 /// Adds the nearest place to an error: its text and the first difference.
-fn explained(search: &MatchSearch<'_>, mut error: Error, nearest_result: NearestResult) -> Error {
+fn explained(search: &MatchSearch<'_>, mut error: Error, nearest_result: NearestResult, rules: OfferRules) -> Error {
     if let Some(line) = already_applied(search, &nearest_result) {
         error = error
             .evidence(format!("The file seems to contain {} already at line {line}.", search.find.names.new))
@@ -384,27 +401,52 @@ fn explained(search: &MatchSearch<'_>, mut error: Error, nearest_result: Nearest
     let mut error = similar::with_similar(search, error, &nearest);
     let NearestLines { lines, likeness, .. } = &nearest;
     let (from, to) = (lines.start + 1, lines.end);
-    let index = search.lines();
-    let mut text = search.text[index.start(lines.start)..index.end(lines.end - 1)].to_owned();
-    if search.find.old.ends_with('\n') && !index.is_open(lines.end - 1) {
-        text.push('\n');
-    }
+    let OfferedText { text, has_same_ends } = offered_text(search, &nearest, rules.shifts);
     let shown = error.suggestion().is_some() || error.is_about(&ErrorContext::AlreadyApplied);
     if !shown {
         let same = search.find.old == text;
         error = error.next(if text.len() <= OFFERED_BYTES_MAX && !same {
-            let next = advice!["If these lines are meant, repeat the call with ", old_string(&text)];
-            in_fields(
-                search,
-                next,
-                format!("If these lines are meant, send them as they are in the file: {}", offered(&text)),
-            )
+            offer_advice(search, &text, NewTextNeed { all_lines: !has_same_ends, repair: rules.repairs })
         } else {
             let read = format!("If these lines are meant, read {} again and copy them", named(from, to));
             in_fields(search, advice![format!("{read} as "), Phrase::Field("old_string"), "."], format!("{read}."))
         });
     }
     error.about(ErrorContext::Nearest { from, to, text, likeness: *likeness })
+}
+
+/// What is known of a failure when lines of the file are offered.
+#[derive(Clone, Copy)]
+struct OfferRules {
+    /// Lines are found with another indentation, too.
+    shifts: bool,
+    /// The texts of the call have slips that were not repaired.
+    repairs: bool,
+}
+
+/// What the new text needs so that it fits in the place of an offered text.
+#[derive(Clone, Copy)]
+struct NewTextNeed {
+    /// The offered lines have more than the old text, which the new text has to repeat.
+    all_lines: bool,
+    /// The new text may have the slips that the old text has.
+    repair: bool,
+}
+
+/// Returns the advice to repeat the call with lines of the file.
+fn offer_advice(search: &MatchSearch<'_>, text: &str, need: NewTextNeed) -> Advice {
+    let new_text = match need {
+        NewTextNeed { repair: true, .. } => " without line numbers, escapes and entities that the file does not have",
+        NewTextNeed { all_lines: true, .. } => " for all of that text",
+        _ => "",
+    };
+    let mut parts = vec!["If these lines are meant, repeat the call with ".into(), old_string(text)];
+    let mut plain = format!("If these lines are meant, send them as they are in the file: {}", offered(text));
+    if !new_text.is_empty() {
+        parts.extend(["; write ".into(), Phrase::Field("new_string"), new_text.into(), ", too.".into()]);
+        plain = format!("{plain}; write the new text{new_text}, too.");
+    }
+    in_fields(search, Advice::new(parts), plain)
 }
 
 /// Adds the part of a line that resembles a searched text of less than a line.

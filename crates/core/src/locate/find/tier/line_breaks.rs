@@ -5,6 +5,7 @@
 //! line. A comma before a bracket on the next line may be missing. Only the tokens that differ between the old and the
 //! new text are written, and only if they are on one line: the indentation of further lines would be a guess.
 
+use super::layout;
 use crate::locate::find::TextEdit;
 use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
 use crate::locate::find::search::MatchSearch;
@@ -56,7 +57,8 @@ fn only_site<'a>(search: &MatchSearch<'a>, old: &str) -> Vec<MatchSite<'a>> {
     let (Some(at), None) = (found.next(), found.next()) else { return Vec::new() };
     let span = Span::new(file.at(at), file.at(at + wanted.bytes.len() - 1) + 1);
     let is_whole = [span.start(), span.end()].into_iter().all(|at| is_border(text, at));
-    if !is_whole || !are_same_tokens(&text[span.range()], old) {
+    let found = &text[span.range()];
+    if !is_whole || !are_same_tokens(found, old) || !layout::are_equal(found, old) {
         return Vec::new();
     }
     let Some(edit) = edit(text, &file.from[at..at + wanted.bytes.len()], &wanted, old, search.new.trim()) else {

@@ -7,6 +7,7 @@ pub(super) mod edges;
 pub(super) mod elision;
 pub(super) mod escapes;
 pub(super) mod exact;
+mod layout;
 pub(super) mod line_breaks;
 pub(super) mod lines_alike;
 pub(super) mod numbers;

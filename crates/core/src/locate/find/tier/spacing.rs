@@ -2,9 +2,10 @@
 //!
 //! It is tried only if no other tier finds a place. A blank inside a word or a number separates two tokens, so no word
 //! is split or joined. In lines with quotes or `#`, whitespace may be part of a text; only the length of blank runs may
-//! differ there.
+//! differ there. Nor may a blank be missing where it can mean something in some language: `.nav .item` is not
+//! `.nav.item`, and `foo -1` is not `foo - 1`.
 
-use super::{widths, windows};
+use super::{layout, widths, windows};
 use crate::locate::find::indent::{self, IndentMap};
 use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
@@ -52,11 +53,16 @@ pub(in crate::locate::find) fn places<'a>(
     let lines = search.index.differing_in_blanks(old[pivot], PIVOT_PLACES_MAX);
     let starts = lines.into_iter().filter_map(|line| line.checked_sub(pivot));
     let same = |file: &str, old: &str| tokens::are_same(file, old) && and(file, old);
-    starts
+    let starts: Vec<usize> = starts
         .filter(|first| first + old.len() <= count)
         .filter(|first| (*first..).zip(old).all(|(at, old)| same(search.line(at), old)))
-        .map(|first| site(search, first))
-        .collect()
+        .collect();
+    // A place whose blanks may have a meaning is none, and a rival of every other one.
+    let is_same = |first: usize| (first..).zip(old).all(|(at, old)| layout::are_equal(search.line(at), old));
+    if !starts.iter().all(|first| is_same(*first)) {
+        return Vec::new();
+    }
+    starts.into_iter().map(|first| site(search, first)).collect()
 }
 
 /// Creates the site for lines that differ in the blanks between tokens.
@@ -133,6 +139,39 @@ mod tests {
         assert!(found.places.is_empty());
         // The last pivot line begins a window of 2,500 equal lines.
         assert!(meter.spent() > 2 * 2_500 * 10, "{}", meter.spent());
+    }
+
+    #[test]
+    fn blanks_with_a_meaning_are_not_ignored() {
+        for (file, old) in [
+            (".nav .item {\n", ".nav.item {\n"),
+            ("link :hover {\n", "link:hover {\n"),
+            ("- [ ] buy milk\n", "- [] buy milk\n"),
+            ("VARIABLE= command --flag\n", "VARIABLE=command --flag\n"),
+            ("method -1, bar_baz\n", "method - 1, bar_baz\n"),
+            ("let re = /a b+c/;\n", "let re = /a b +c/;\n"),
+            ("- first entry\n", "-first entry\n"),
+        ] {
+            refuse(file, old, "other\n");
+            refuse(old, file, "other\n");
+        }
+    }
+
+    #[test]
+    fn blanks_of_the_layout_may_be_missing() {
+        for (one, other) in [
+            ("char *name = make();\n", "char* name = make();\n"),
+            ("<Button wide />\n", "<Button wide/>\n"),
+            ("let f = (x)=> {\n", "let f = (x) => {\n"),
+            ("let f = x=> x + 10;\n", "let f = x => x+10;\n"),
+            ("f({...rest, other:1})\n", "f({ ...rest, other: 1 })\n"),
+            ("} else if (value){\n", "}else if(value) {\n"),
+            ("total += value;\n", "total+=value;\n"),
+            ("def name(self, other:int)->str:\n", "def name(self, other: int) -> str:\n"),
+        ] {
+            assert_eq!(edit(one, other, ""), "", "{other}");
+            assert_eq!(edit(other, one, ""), "", "{one}");
+        }
     }
 
     #[test]

@@ -1,0 +1,78 @@
+//! The text that is offered in place of an old text which is not in the file. It covers what the old text covers, so
+//! that the new text of the same call fits in its place.
+
+use super::nearest::NearestLines;
+use super::part::find_part;
+use super::{EXPLANATION_STEPS_MAX, SimilarPart};
+use crate::locate::find::search::MatchSearch;
+use crate::text::fold::{indent_of, is_blank};
+use crate::text::tokens::tokens;
+use crate::work;
+use memchr::memmem;
+
+/// A text of the file that may be meant.
+pub(super) struct OfferedText {
+    pub(super) text: String,
+    /// True if the text begins and ends like the old text.
+    pub(super) has_same_ends: bool,
+}
+
+/// Returns the text of the nearest lines that may be meant by the old text. With `shifts`, lines are found with another
+/// indentation as well.
+pub(super) fn offered_text(search: &MatchSearch<'_>, nearest: &NearestLines, shifts: bool) -> OfferedText {
+    let index = search.lines();
+    let (from, to) = (index.start(nearest.lines.start), index.end(nearest.lines.end - 1));
+    let mut whole = search.text[from..to].to_owned();
+    if search.find.old.ends_with('\n') && !index.is_open(nearest.lines.end - 1) {
+        whole.push('\n');
+    }
+    let old = &*search.find.old;
+    let indented = with_indentation_of(search, &whole, shifts).filter(|text| text != old);
+    let text = indented.as_deref().unwrap_or(&whole);
+    if has_same_ends(old, text) {
+        return OfferedText { text: text.to_owned(), has_same_ends: true };
+    }
+    // A part of a line is a better offer than the line if nothing else is similar.
+    let (part, ended) = work::with_budget(EXPLANATION_STEPS_MAX, || find_part(search));
+    let part = part.filter(|_| !ended && !old.ends_with('\n')).map(|SimilarPart { span, .. }| span);
+    let part = part.filter(|span| from <= span.start && span.end <= to).map(|span| &search.text[span]);
+    match part.filter(|part| is_unique(search, part)) {
+        Some(part) => OfferedText { text: part.to_owned(), has_same_ends: true },
+        None => OfferedText { text: whole, has_same_ends: false },
+    }
+}
+
+/// Returns lines of the file without the indentation that the old text lacks: on every line, or on the first one.
+/// `None` if it lacks none, or the text would not be the only one of its kind.
+fn with_indentation_of(search: &MatchSearch<'_>, whole: &str, shifts: bool) -> Option<String> {
+    let old = &*search.find.old;
+    let lacking = indent_of(whole).strip_suffix(indent_of(old)).filter(|lacking| !lacking.is_empty())?;
+    let least =
+        |text: &str| text.split('\n').skip(1).filter(|line| !is_blank(line)).map(|it| indent_of(it).len()).min();
+    let without = |line| str::strip_prefix(line, lacking).or_else(|| is_blank(line).then_some(line));
+    let is_shifted = least(whole).is_some_and(|file| least(old).is_some_and(|old| old + lacking.len() == file));
+    let shifted = is_shifted.then(|| whole.split('\n').map(without).collect::<Option<Vec<&str>>>()).flatten();
+    if let Some(lines) = shifted {
+        return shifts.then(|| lines.join("\n"));
+    }
+    let text = &whole[lacking.len()..];
+    is_unique(search, text).then(|| text.to_owned())
+}
+
+/// True if both texts begin with the same indentation and word, and end with the same word.
+fn has_same_ends(old: &str, text: &str) -> bool {
+    let indentation = indent_of(old) == indent_of(text);
+    indentation && first_word(old) == first_word(text) && last_word(old) == last_word(text)
+}
+
+fn first_word(text: &str) -> Option<&str> {
+    tokens(text.trim_start().lines().next()?).first().copied()
+}
+
+fn last_word(text: &str) -> Option<&str> {
+    tokens(text.trim_end().lines().next_back()?).last().copied()
+}
+
+fn is_unique(search: &MatchSearch<'_>, text: &str) -> bool {
+    memmem::find_iter(search.text.as_bytes(), text.as_bytes()).nth(1).is_none()
+}
