@@ -416,5 +416,10 @@ fn sign_that_may_be_text_is_kept_or_refused() {
     assert_eq!(edit("foo\nbar\n", hunk("-foo\n++foo\n bar")), "+foo\nbar\n");
     assert_eq!(edit("list\n\n", hunk(" list\n++ one\n++ two\n ")), "list\n+ one\n+ two\n\n");
     assert_eq!(edit("list\n\n", hunk(" list\n++49 1\n ")), "list\n+49 1\n\n");
+    // A diff in a document; the border of a table; an increment, whose first half would be the sign.
+    assert_eq!(edit("x\n-foo\n", hunk(" x\n--foo\n++foo")), "x\n+foo\n");
+    assert_eq!(edit("x\n\n", hunk(" x\n++---+---+\n ")), "x\n+---+---+\n\n");
+    refuse("i = 0;\ncount++;\n", hunk(" i = 0;\n-count++;\n++count;"));
+    refuse("for {\n  i++;\n}\n", hunk(" for {\n-  i++;\n++i;\n }"));
     assert_eq!(edit(" a\n+    b\n", hunk("  a\n++    c\n +    b")), " a\n+    c\n+    b\n");
 }
