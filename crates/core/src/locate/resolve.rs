@@ -151,7 +151,7 @@ pub fn resolve_texts(base: &Snapshot, edits: &[TextEdit]) -> Result<ResolvedEdit
 fn without_copied_numbers(base: &Snapshot, ops: &[Op]) -> Result<Option<Vec<Op>>> {
     let mut bare: Option<Vec<Op>> = None;
     for (at, op) in ops.iter().enumerate() {
-        let Some(rows) = line_edits::of(op) else { continue };
+        let Some(rows) = line_edits::of(op).filter(|rows| !rows.keeps_numbers(&op.text)) else { continue };
         let text = match (line_edits::uncopied_rows(base, rows, &op.text), rows.target) {
             (Some(text), _) => Some(text),
             (None, LineTarget::Head) => find::uncopied_insertion(base, 0, &op.text)?,
