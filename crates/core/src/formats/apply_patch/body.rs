@@ -34,6 +34,7 @@ impl ApplyPatchParser {
             }
             ApplyPatchState::Between => {
                 self.note_problem(line, "an operation is expected here.", HEADERS_ADVICE, false);
+            ApplyPatchState::Between if self.begins_unified(line) => self.begin_unified(line, out),
             }
             _ => {
                 let name = self.sections.last().map_or("", |section| &section.path);
