@@ -239,7 +239,9 @@ impl ApplyPatchParser {
             Marker::EndOfFile => self.end_of_file(line, out),
             Marker::Unknown => {
                 self.close(out);
-                self.note_problem(line, "there is no such operation.", HEADERS_ADVICE, false);
+                let is_move = ["rename", "move"].iter().any(|word| line.to_lowercase().contains(word));
+                let next = if is_move { MOVE_ADVICE } else { HEADERS_ADVICE };
+                self.note_problem(line, "there is no such operation.", next, false);
             }
             _ => self.operation(marker, line, out),
         }
@@ -384,7 +386,8 @@ impl ApplyPatchParser {
 
 pub(super) const HEADERS_ADVICE: &str =
     "Send one of `*** Add File: PATH`, `*** Update File: PATH`, `*** Delete File: PATH`.";
-const MOVE_ADVICE: &str = "Send `*** Update File: OLD` and directly below it `*** Move to: NEW`.";
+pub(super) const MOVE_ADVICE: &str =
+    "To rename a file, send `*** Update File: OLD` and directly below it `*** Move to: NEW`.";
 
 impl LineParser for ApplyPatchParser {
     fn next_line_end(&mut self, crlf: bool) {
@@ -395,10 +398,10 @@ impl LineParser for ApplyPatchParser {
         self.line += 1;
         match self.state {
             ApplyPatchState::Before | ApplyPatchState::After => self.outside(line, out),
+            ApplyPatchState::Unified => self.unified_line(line, out),
             _ => self.inside(line, out),
         }
         if !line.trim().is_empty() && self.state != ApplyPatchState::Before {
-            ApplyPatchState::Unified => self.unified_line(line, out),
             self.last.0 = self.line;
             self.last.1.clear();
             self.last.1.push_str(request::shown(line));

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::formats::line_parser::ParseOptions;
 use crate::locate::doubled_plus;
 use crate::locate::op::EDITS_PER_CALL_MAX;
-use crate::locate::op::{FileAction, FileRequest, Hunk, NewFile, Op, OpOrder, Request};
+use crate::locate::op::{FileAction, FileRequest, Hunk, HunkLineKind, NewFile, Op, OpOrder, Request};
 use crate::note::Notes;
 use std::collections::HashMap;
 
@@ -122,7 +122,10 @@ impl BuiltRequest {
         self.edits += hunks.len();
         let mut ops = Vec::with_capacity(hunks.len());
         for hunk in hunks {
-            if hunk.open.0 != hunk.open.1 || hunk.old_text() != hunk.new_text() {
+            // Lines without a mark may be no lines of the file at all: they must be found.
+            let is_unsure =
+                hunk.lines.iter().any(|line| line.kind == HunkLineKind::Bare && !line.text.trim().is_empty());
+            if hunk.open.0 != hunk.open.1 || is_unsure || hunk.old_text() != hunk.new_text() {
                 ops.push(hunk.into_op());
             } else {
                 mistakes.add(ApplyPatchMistake::SamePart, hunk.source_line);

@@ -218,6 +218,10 @@ fn place_alone(index: &SearchIndex<'_>, settings: ResolveSettings, repaired_hunk
 /// Selects the only place of a hunk.
 fn only_match(index: &SearchIndex<'_>, hunk: &Hunk, matches: HunkMatches) -> Result<TextMatches> {
     let HunkMatches { tier, mut candidates, mut notes } = matches;
+    if hunk.lines.iter().all(|line| matches!(line.kind, HunkLineKind::Context | HunkLineKind::Bare)) {
+        // The lines need only exist, because the hunk changes none.
+        candidates.truncate(1);
+    }
     if candidates.len() != 1 {
         return Err(failure::ambiguous(index, hunk, tier, &candidates));
     }
