@@ -113,12 +113,22 @@ pub struct TextQuery {
     pub lines: bool,
     /// Names of the texts in messages.
     pub names: TextNames,
+    /// 1-based line of the request on which the edit begins; 0 for one in the fields of a call.
+    pub source_line: usize,
 }
 
 impl TextQuery {
     /// Creates a query for this text, normalized to `\n` line ends without a byte order mark.
     pub fn new(old: &str, expected: ExpectedMatches) -> TextQuery {
-        TextQuery { old: normalize_text(old), expected, line: None, at: None, lines: false, names: TextNames::FIELDS }
+        TextQuery {
+            old: normalize_text(old),
+            expected,
+            line: None,
+            at: None,
+            lines: false,
+            names: TextNames::FIELDS,
+            source_line: 0,
+        }
     }
 }
 
@@ -246,6 +256,25 @@ pub struct Op {
 }
 
 impl Op {
+    /// Returns the 1-based line of the request on which the operation begins; 0 for one in the fields of a call.
+    pub fn source_line(&self) -> usize {
+        match &self.at {
+            Locator::Find(find) => find.source_line,
+            Locator::Hunk(hunk) => hunk.source_line,
+            Locator::Lines(rows) => rows.source_line,
+            _ => 0,
+        }
+    }
+
+    /// Returns the name of the operation in messages; `index` is its place among those of its file.
+    pub(crate) fn name(&self, index: usize) -> String {
+        match &self.at {
+            Locator::Find(find) if find.source_line > 0 => format!("the block on line {}", find.source_line),
+            Locator::Hunk(hunk) => format!("hunk {} (line {} of the patch)", index + 1, hunk.source_line),
+            _ => format!("edits[{index}]"),
+        }
+    }
+
     /// True for an operation that fills an empty file: a block without old lines, or with nothing but blank ones.
     pub fn fills(&self) -> bool {
         match &self.at {
