@@ -242,7 +242,7 @@ impl HunkBody {
     ) -> Result<(NumberedHunk, usize)> {
         let announced = self.left.unwrap_or_default();
         if cut && announced != (0, 0) {
-            return Err(self.truncated(announced));
+            return Err(self.truncated());
         }
         if self.lacks_replacement() {
             let what = format!(
@@ -278,7 +278,8 @@ impl HunkBody {
 
     /// Creates the error for a text that ends inside the hunk, unless its counts are wrong: the advice has the right
     /// ones.
-    fn truncated(&self, announced: (usize, usize)) -> Error {
+    fn truncated(&self) -> Error {
+        let announced = self.left.unwrap_or_default();
         let what = format!(
             "the text may be cut off inside this hunk: it announces {} old and {} new lines more.",
             announced.0, announced.1
