@@ -10,6 +10,8 @@ const OBJECT_WORDS: [&str; 10] = ["in", "to", "into", "for", "file", "update", "
 const COMPARING_WORDS: [&str; 5] = ["as", "like", "from", "same", "not"];
 /// Abbreviations that look like names with an extension.
 const ABBREVIATIONS: [&str; 2] = ["e.g", "i.e"];
+/// Signs around a name in bold, in backticks and in quotes.
+const MARKS: [char; 3] = ['*', '`', '"'];
 /// Maximum bytes of a name in a sentence.
 const NAME_BYTES_MAX: usize = 300;
 
@@ -40,7 +42,7 @@ pub(in crate::formats) fn sentence<'a>(lines: impl Iterator<Item = &'a str>) -> 
     }
     let is_certain = match &*names {
         [] => false,
-        [only] => is_marked(line, only) || is_head(line, only) || is_object(line, only),
+        [only] => is_marked(line, only, &MARKS) || is_head(line, only) || is_object(line, only),
         [first, others @ ..] => is_chief(line, first, others),
     };
     SentenceFiles { names, is_certain }
@@ -51,20 +53,21 @@ pub(in crate::formats) fn sentence<'a>(lines: impl Iterator<Item = &'a str>) -> 
 fn is_chief(line: &str, first: &str, others: &[String]) -> bool {
     let after = after_marks(line, first);
     let is_arrow = ["->", "=>", "\u{2192}"].iter().any(|arrow| after.trim_start().starts_with(arrow));
-    let is_alone =
-        after.starts_with(':') || is_marked(line, first) && !others.iter().any(|other| is_marked(line, other));
+    let is_only =
+        |marks: &[char]| is_marked(line, first, marks) && !others.iter().any(|other| is_marked(line, other, marks));
+    let is_alone = after.starts_with(':') || is_only(&MARKS) || is_only(&['*']);
     !is_arrow && (is_head(line, first) && is_alone || clean(line).as_deref() == Some(first))
 }
 
 /// Returns the text after a name and the marks around it.
 fn after_marks<'a>(line: &'a str, name: &str) -> &'a str {
-    line.split_once(name).map_or("", |(_, after)| after.trim_start_matches(['*', '`', '"']))
+    line.split_once(name).map_or("", |(_, after)| after.trim_start_matches(MARKS))
 }
 
-/// True if a name is in bold, in backticks or in quotes.
-fn is_marked(line: &str, name: &str) -> bool {
+/// True if one of these marks is around a name.
+fn is_marked(line: &str, name: &str, marks: &[char]) -> bool {
     line.split_once(name).is_some_and(|(before, after)| {
-        ['`', '*', '"'].iter().any(|mark| before.ends_with(*mark) && after.trim_start_matches(':').starts_with(*mark))
+        marks.iter().any(|mark| before.ends_with(*mark) && after.trim_start_matches(':').starts_with(*mark))
     })
 }
 
@@ -72,8 +75,8 @@ fn is_marked(line: &str, name: &str) -> bool {
 fn is_head(line: &str, name: &str) -> bool {
     let line = line.trim_start();
     line.starts_with('#')
-        || frame::unframed(line).trim_start_matches(['*', '`', '"']).starts_with(name)
-        || super::without_list_number(line).trim_start_matches(['*', '`', '"']).starts_with(name)
+        || frame::unframed(line).trim_start_matches(MARKS).starts_with(name)
+        || super::without_list_number(line).trim_start_matches(MARKS).starts_with(name)
 }
 
 /// True if a name is what the sentence says is changed: `Now update a.rs so that …`.

@@ -27,6 +27,12 @@ impl BlockReader {
                 let others = self.earlier().path.into_iter().collect();
                 BlockNames { path: Some(heading), others, rivals }
             }
+            // The sentence names several files, the heading among them.
+            Some(heading)
+                if !rivals.is_empty() && path.iter().chain(&rivals).any(|it| name::is_same_file(it, &heading)) =>
+            {
+                BlockNames { path: Some(heading), ..BlockNames::default() }
+            }
             Some(heading) if path.as_ref().is_some_and(|path| !name::is_same_file(path, &heading)) => {
                 let mut rivals: Vec<String> = path.into_iter().chain(rivals).chain(others).collect();
                 rivals.retain(|rival| *rival != heading);

@@ -248,7 +248,7 @@ mod tests {
             ("  timeout: 30", "  timeout: 60"),
             ("if not items: # none", "if not items:"),
             ("log.info(\"Starting server\")", "log.info(\"Starting the server\")"),
-            ("let userCount = count(&users)", "let user_count = count(users, 1)"),
+            ("users = getUser(db)", "users = get_users(db)"),
         ] {
             assert!(known(&[old], &[file]), "{old} | {file}");
         }
