@@ -55,6 +55,8 @@ pub enum Note {
     OfEdit {
         /// The index of the edit in the call.
         edit: usize,
+        /// 1-based line of the request on which the edit begins; 0 for one in the fields of a call.
+        line: usize,
         /// The note.
         note: Box<Note>,
     },
@@ -139,7 +141,8 @@ impl fmt::Display for Note {
             Note::AppliedAnywhere => {
                 "Applied an edit at the head or tail of the file although its tag is not that of the file: such a place does not depend on the text. Read again if the change was unexpected."
             }
-            Note::OfEdit { edit, note } => return write!(f, "edits[{edit}]: {note}"),
+            Note::OfEdit { edit, line: 0, note } => return write!(f, "edits[{edit}]: {note}"),
+            Note::OfEdit { line, note, .. } => return write!(f, "line {line} of the request: {note}"),
             Note::Remark(text) => text,
         };
         f.write_str(text)

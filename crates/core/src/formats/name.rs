@@ -2,8 +2,10 @@
 
 mod comment;
 mod frame;
+mod sentence;
 
 pub(super) use comment::{in_comment, is_same_file};
+pub(super) use sentence::{SentenceFiles, sentence};
 
 /// True for a line that may come between a file name and its block: a fence, or a single tag, which may open a CDATA
 /// section (Roo's `<content><![CDATA[`).
@@ -45,6 +47,12 @@ pub(super) fn above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> 
         }
     }
     None
+}
+
+/// Returns the name in the info string of a fence that is directly above a block.
+pub(super) fn on_fence<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut frames = lines.take_while(|line| line.trim().is_empty() || is_frame(line));
+    frames.find_map(|line| fence(line).and_then(|(_, _, info)| in_info(info)))
 }
 
 /// Returns the name in the nearest line above a block that is only a name, if a sentence is between it and the block. A
@@ -126,22 +134,6 @@ fn undecorated(line: &str) -> Option<String> {
         (true, false) if labelled || !last.ends_with('.') => Some(name.to_owned()),
         _ => None,
     }
-}
-
-/// Returns the only word that may be the name of a file, in the nearest line above a block; the line may be any
-/// sentence.
-pub(super) fn mentioned<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
-    let line = lines.filter(|line| !line.trim().is_empty()).find(|line| !is_frame(line))?;
-    let punctuation = ['`', '*', '"', '\'', '(', ')', '[', ']', ',', ';', ':', '.', '!', '?', '\u{201C}', '\u{201D}'];
-    let mut found = line
-        .split_whitespace()
-        .filter(|word| !word.contains("()"))
-        .map(|word| word.trim_end_matches(punctuation).trim_start_matches(&punctuation[..7]))
-        .filter(|word| {
-            extension(word) && !is_url(word) && !word.contains(['(', ')', '<', '>', '|', '=']) && word.len() <= 300
-        });
-    let name = found.next()?;
-    found.all(|other| other == name).then(|| name.to_owned())
 }
 
 /// Returns the name after the word of a marker.

@@ -51,14 +51,12 @@ impl ConflictKind {
         }
     }
 
-    fn describe(self, first: usize, second: usize) -> String {
+    fn describe(self, first: &str, second: &str) -> String {
         match self {
-            ConflictKind::Contradiction => {
-                format!("edits[{first}] and edits[{second}] replace the same text differently")
-            }
-            ConflictKind::Overlap => format!("edits[{first}] and edits[{second}] affect overlapping text"),
-            ConflictKind::Dependency => format!("edits[{second}] depends on the result of edits[{first}]"),
-            ConflictKind::Rewriting => format!("edits[{first}] writes the text that edits[{second}] replaces"),
+            ConflictKind::Contradiction => format!("{first} and {second} replace the same text differently"),
+            ConflictKind::Overlap => format!("{first} and {second} affect overlapping text"),
+            ConflictKind::Dependency => format!("{second} depends on the result of {first}"),
+            ConflictKind::Rewriting => format!("{first} writes the text that {second} replaces"),
         }
     }
 
@@ -160,7 +158,7 @@ pub(crate) fn check(
     clashes.sort_unstable();
     match hunks(ops) {
         Some(hunks) => report_hunks(&clashes, &hunks),
-        None => report(&clashes),
+        None => report(&clashes, |at| ops[at].name(at)),
     }
 }
 
@@ -198,14 +196,16 @@ pub(crate) fn overlaps(overlaps: &[Overlap]) -> Error {
         .iter()
         .map(|it| (ConflictKind::Overlap, it.first.min(it.second) as usize, it.first.max(it.second) as usize))
         .collect();
-    report(&pairs).unwrap_or_else(|| Error::new(Code::EditOverlap, "Edit conflicts detected; nothing was written."))
+    let name = |at: usize| format!("edits[{at}]");
+    report(&pairs, name)
+        .unwrap_or_else(|| Error::new(Code::EditOverlap, "Edit conflicts detected; nothing was written."))
 }
 
-fn report(clashes: &[Clash]) -> Option<Error> {
+fn report(clashes: &[Clash], name: impl Fn(usize) -> String) -> Option<Error> {
     let (kind, ..) = clashes.first()?;
     let mut error = Error::new(kind.code(), "Edit conflicts detected; nothing was written.");
     for &(kind, first, second) in clashes.iter().take(LISTED_CONFLICTS_MAX) {
-        error = error.evidence(format!("- {}: {}", kind.name(), kind.describe(first, second)));
+        error = error.evidence(format!("- {}: {}", kind.name(), kind.describe(&name(first), &name(second))));
     }
     if clashes.len() > LISTED_CONFLICTS_MAX {
         error = error.evidence(format!("… and {} more", clashes.len() - LISTED_CONFLICTS_MAX));

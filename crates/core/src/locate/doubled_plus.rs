@@ -1,8 +1,8 @@
 //! Detection of added lines whose mark may be doubled: each of them begins with a plus sign of its own.
 
 /// True if every added line (without its mark) begins with one plus sign, and nothing indicates that the sign is part
-/// of the text: lists with `+` as their bullet, numbers with a sign, and lines that consist of the sign are not
-/// suspected.
+/// of the text: lists with `+` as their bullet, numbers with a sign, borders of tables, and lines that consist of the sign
+/// are not suspected.
 pub(crate) fn is_suspected<'l>(added: impl Iterator<Item = &'l str>) -> bool {
     let mut filled = Vec::new();
     for line in added {
@@ -13,7 +13,8 @@ pub(crate) fn is_suspected<'l>(added: impl Iterator<Item = &'l str>) -> bool {
     }
     let is_item = |rest: &&str| rest.starts_with(' ') && !rest[1..].starts_with([' ', '\t']);
     let is_number = |rest: &&str| rest.starts_with(|ch: char| ch.is_ascii_digit() || ch == '.');
-    !filled.is_empty() && !filled.iter().all(is_item) && !filled.iter().all(is_number)
+    let is_border = |rest: &&str| rest.chars().all(|ch| "+-=|".contains(ch));
+    !filled.is_empty() && !filled.iter().all(is_item) && !filled.iter().all(is_number) && !filled.iter().all(is_border)
 }
 
 /// True for the name of a file that contains patches.
@@ -37,7 +38,9 @@ mod tests {
         for lines in [&["+a"][..], &["+def f():", "+    return 1", "+"], &["+    x"]] {
             assert!(is_suspected(lines.iter().copied()), "{lines:?}");
         }
-        for lines in [&[][..], &["+a", "b"], &["++i;"], &["+"], &["+", "+"], &["+ a", "+ b"], &["+1", "+.5"]] {
+        for lines in
+            [&[][..], &["+a", "b"], &["++i;"], &["+"], &["+", "+"], &["+ a", "+ b"], &["+1", "+.5"], &["+---+--+"]]
+        {
             assert!(!is_suspected(lines.iter().copied()), "{lines:?}");
         }
         assert!(is_patch_name("fix.Diff") && !is_patch_name("patch") && !is_patch_name("a.py"));

@@ -115,6 +115,8 @@ pub struct TextQuery {
     pub names: TextNames,
     /// The 0-based rows of the new text that begin inside of a string, in order: they are never indented anew.
     pub rows_in_strings: Vec<usize>,
+    /// 1-based line of the request on which the edit begins; 0 for one in the fields of a call.
+    pub source_line: usize,
 }
 
 impl TextQuery {
@@ -128,6 +130,7 @@ impl TextQuery {
             lines: false,
             names: TextNames::FIELDS,
             rows_in_strings: Vec::new(),
+            source_line: 0,
         }
     }
 }
@@ -264,6 +267,25 @@ pub struct Op {
 }
 
 impl Op {
+    /// Returns the 1-based line of the request on which the operation begins; 0 for one in the fields of a call.
+    pub fn source_line(&self) -> usize {
+        match &self.at {
+            Locator::Find(find) => find.source_line,
+            Locator::Hunk(hunk) => hunk.source_line,
+            Locator::Lines(rows) => rows.source_line,
+            _ => 0,
+        }
+    }
+
+    /// Returns the name of the operation in messages; `index` is its place among those of its file.
+    pub(crate) fn name(&self, index: usize) -> String {
+        match &self.at {
+            Locator::Find(find) if find.source_line > 0 => format!("the block on line {}", find.source_line),
+            Locator::Hunk(hunk) => format!("hunk {} (line {} of the patch)", index + 1, hunk.source_line),
+            _ => format!("edits[{index}]"),
+        }
+    }
+
     /// True for an operation that fills an empty file: a block without old lines, or with nothing but blank ones.
     pub fn fills(&self) -> bool {
         match &self.at {

@@ -40,6 +40,8 @@ const EXPLAINED_BYTES_MAX: usize = 16 << 20;
 pub struct OpOutcome {
     /// Index of the operation in the call.
     pub op: usize,
+    /// 1-based line of the request on which the operation begins; 0 for one in the fields of a call.
+    pub source_line: usize,
     /// The tier at which the operation matched.
     pub tier: Tier,
     /// Number of occurrences.
@@ -153,7 +155,7 @@ pub fn resolve_texts(base: &Snapshot, edits: &[TextEdit]) -> Result<ResolvedEdit
 fn without_copied_numbers(base: &Snapshot, ops: &[Op]) -> Result<Option<Vec<Op>>> {
     let mut bare: Option<Vec<Op>> = None;
     for (at, op) in ops.iter().enumerate() {
-        let Some(rows) = line_edits::of(op) else { continue };
+        let Some(rows) = line_edits::of(op).filter(|rows| !rows.keeps_numbers(&op.text)) else { continue };
         let text = match (line_edits::uncopied_rows(base, rows, &op.text), rows.target) {
             (Some(text), _) => Some(text),
             (None, LineTarget::Head) => find::uncopied_insertion(base, 0, &op.text)?,
@@ -224,8 +226,10 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
                 if let Some(first) = repeated[index] {
                     let times = if outcome.places > 1 { "in all places" } else { "once" };
                     outcome.places = 0;
-                    outcome.notes =
-                        Notes::from(vec![format!("is identical to edits[{first}], which was applied {times}.")]);
+                    outcome.notes = Notes::from(vec![format!(
+                        "is identical to {}, which was applied {times}.",
+                        ops[first].name(first)
+                    )]);
                 }
                 outcomes.push(outcome);
             }
@@ -342,10 +346,9 @@ fn named(error: Error, index: usize, op: &Op, of: usize) -> Error {
         return error;
     }
     let name = match &op.at {
-        Locator::Hunk(hunk) => format!("hunk {} (line {} of the patch): ", index + 1, hunk.source_line),
         // The errors of line edits name the line of the input, or the edit, themselves.
         Locator::Lines(_) => String::new(),
-        _ => format!("edits[{index}]: "),
+        _ => format!("{}: ", op.name(index)),
     };
     error.prefixed(&name).op(number(index))
 }
@@ -359,6 +362,7 @@ fn outcome(base: &Snapshot, index: usize, op: &Op, placed: PlacedOp) -> OpOutcom
     };
     OpOutcome {
         op: index,
+        source_line: op.source_line(),
         new: op.text.clone(),
         tier: placed.found.tier,
         places: placed.found.matches.len(),

@@ -2,7 +2,9 @@
 
 use super::marker::{self, ChunkHeader, ChunkHeaderMistake, Marker};
 use super::mistakes::ApplyPatchMistake;
-use super::parser::{ApplyPatchParser, ApplyPatchState, HEADERS_ADVICE, OpenChunk, PatchSection, SectionAction};
+use super::parser::{
+    ApplyPatchParser, ApplyPatchState, HEADERS_ADVICE, MOVE_ADVICE, OpenChunk, PatchSection, SectionAction,
+};
 use super::request;
 use crate::formats::line_parser::{FileActionKind, StreamEvent, pop_line_end};
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
@@ -32,6 +34,7 @@ impl ApplyPatchParser {
                 });
                 self.update(line, out);
             }
+            ApplyPatchState::Between if self.begins_unified(line) => self.begin_unified(line, out),
             ApplyPatchState::Between => {
                 self.note_problem(line, "an operation is expected here.", HEADERS_ADVICE, false);
             }
@@ -102,6 +105,9 @@ impl ApplyPatchParser {
         }
         if self.fresh && request::is_diff_line(line, self.sections.last().map_or("", |section| &section.path)) {
             return self.note_mistake(ApplyPatchMistake::UnifiedHeader);
+        }
+        if self.fresh && ["rename from ", "rename to "].iter().any(|start| line.starts_with(start)) {
+            return self.note_problem(line, "a rename is not written so in this format.", MOVE_ADVICE, false);
         }
         let path = self.sections.last().map_or("", |section| &section.path);
         if self.fresh && request::is_file_header(line, "--- ", path) {

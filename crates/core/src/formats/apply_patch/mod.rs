@@ -11,6 +11,7 @@ mod plain;
 mod print;
 mod request;
 mod shell;
+mod unified;
 
 use super::line_parser::{LineParser, ParseOptions};
 use super::ranges::contains_any;

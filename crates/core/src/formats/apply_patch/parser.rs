@@ -22,6 +22,8 @@ pub(super) enum ApplyPatchState {
     Add,
     Delete,
     Update,
+    /// In a unified diff.
+    Unified,
     /// After the last line of a patch.
     After,
 }
@@ -87,6 +89,8 @@ pub(super) struct ApplyPatchParser {
     pub(super) mistakes: ApplyPatchMistakes,
     pub(super) notes: Notes,
     pub(super) problem: Option<PatchProblem>,
+    /// The parser of a unified diff in the patch.
+    pub(super) unified: Option<Box<dyn LineParser>>,
     /// The last line that was not blank.
     pub(super) last: (usize, String),
 }
@@ -114,6 +118,7 @@ impl ApplyPatchParser {
             mistakes: ApplyPatchMistakes::default(),
             notes: Notes::new(),
             problem: None,
+            unified: None,
             last: (0, String::new()),
         }
     }
@@ -234,7 +239,9 @@ impl ApplyPatchParser {
             Marker::EndOfFile => self.end_of_file(line, out),
             Marker::Unknown => {
                 self.close(out);
-                self.note_problem(line, "there is no such operation.", HEADERS_ADVICE, false);
+                let is_move = ["rename", "move"].iter().any(|word| line.to_lowercase().contains(word));
+                let next = if is_move { MOVE_ADVICE } else { HEADERS_ADVICE };
+                self.note_problem(line, "there is no such operation.", next, false);
             }
             _ => self.operation(marker, line, out),
         }
@@ -379,7 +386,8 @@ impl ApplyPatchParser {
 
 pub(super) const HEADERS_ADVICE: &str =
     "Send one of `*** Add File: PATH`, `*** Update File: PATH`, `*** Delete File: PATH`.";
-const MOVE_ADVICE: &str = "Send `*** Update File: OLD` and directly below it `*** Move to: NEW`.";
+pub(super) const MOVE_ADVICE: &str =
+    "To rename a file, send `*** Update File: OLD` and directly below it `*** Move to: NEW`.";
 
 impl LineParser for ApplyPatchParser {
     fn next_line_end(&mut self, crlf: bool) {
@@ -390,6 +398,7 @@ impl LineParser for ApplyPatchParser {
         self.line += 1;
         match self.state {
             ApplyPatchState::Before | ApplyPatchState::After => self.outside(line, out),
+            ApplyPatchState::Unified => self.unified_line(line, out),
             _ => self.inside(line, out),
         }
         if !line.trim().is_empty() && self.state != ApplyPatchState::Before {
@@ -409,13 +418,21 @@ impl LineParser for ApplyPatchParser {
             ApplyPatchState::After => {}
             _ => return Err(request::truncated(self.last.0, &self.last.1, self.problem.as_ref())),
         }
-        let ApplyPatchParser { sections, mut mistakes, notes, problem, options, .. } = *self;
+        let ApplyPatchParser { sections, mut mistakes, notes, problem, unified, options, .. } = *self;
+        let unified = unified.filter(|_| problem.is_none()).map(|diff| diff.finish(false, out)).transpose()?;
+        let is_all = unified.is_some() && sections.is_empty();
         let built = request::build(sections, &mut mistakes);
-        request::into_request(
-            built,
-            problem,
-            &options,
-            notes.into_iter().chain(mistakes.into_notes(ApplyPatchMistake::note).map(Note::from)).collect(),
-        )
+        let notes: Notes =
+            notes.into_iter().chain(mistakes.into_notes(ApplyPatchMistake::note).map(Note::from)).collect();
+        let mut request = if is_all {
+            Request { notes, ..Request::default() }
+        } else {
+            request::into_request(built, problem, &options, notes)?
+        };
+        if let Some(diff) = unified {
+            request.files.splice(0..0, diff.files);
+            request.notes.extend(diff.notes);
+        }
+        Ok(request)
     }
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::formats::line_parser::ParseOptions;
 use crate::locate::doubled_plus;
 use crate::locate::op::EDITS_PER_CALL_MAX;
-use crate::locate::op::{FileAction, FileRequest, Hunk, NewFile, Op, OpOrder, Request};
+use crate::locate::op::{FileAction, FileRequest, Hunk, HunkLineKind, NewFile, Op, OpOrder, Request};
 use crate::note::Notes;
 use std::collections::HashMap;
 
@@ -117,12 +117,18 @@ pub(super) fn build(sections: Vec<PatchSection>, mistakes: &mut ApplyPatchMistak
 }
 
 impl BuiltRequest {
-    /// Returns the operations for those chunks that change something.
+    /// Returns the operations for those chunks that change something. Beside these, a chunk that only has lines without a
+    /// mark must be found as well: they may be no lines of the file at all.
     fn effective(&mut self, hunks: Vec<Hunk>, mistakes: &mut ApplyPatchMistakes) -> Vec<Op> {
         self.edits += hunks.len();
+        let is_idle = |hunk: &Hunk| hunk.open.0 == hunk.open.1 && hunk.old_text() == hunk.new_text();
+        let is_bare =
+            |hunk: &Hunk| hunk.lines.iter().any(|line| line.kind == HunkLineKind::Bare && !line.text.trim().is_empty());
+        let idle: Vec<bool> = hunks.iter().map(is_idle).collect();
+        let changes = idle.contains(&false);
         let mut ops = Vec::with_capacity(hunks.len());
-        for hunk in hunks {
-            if hunk.open.0 != hunk.open.1 || hunk.old_text() != hunk.new_text() {
+        for (hunk, is_idle) in hunks.into_iter().zip(idle) {
+            if !is_idle || changes && is_bare(&hunk) {
                 ops.push(hunk.into_op());
             } else {
                 mistakes.add(ApplyPatchMistake::SamePart, hunk.source_line);

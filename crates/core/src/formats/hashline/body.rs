@@ -255,8 +255,8 @@ fn is_minus(row: &BodyRow) -> bool {
     row.sort == RowKind::Bare && trimmed(&row.text).starts_with('-')
 }
 
-/// Strips `N:` from bare rows if every one has the form that `read` prints and the number of the line that it becomes,
-/// and the rest is not a table of literals.
+/// Strips `N:` once from bare rows if every one has the form that `read` prints, and the rest is not a table of literals.
+/// The numbers are those of the lines that the rows become, or, for rows pasted from another place, consecutive.
 fn numbered_rows(place: LineTarget, rows: &mut [BodyRow], notes: &mut Vec<&'static str>) {
     let first = match place {
         LineTarget::Lines { from, .. } | LineTarget::Block(from) | LineTarget::Before(from) => from,
@@ -270,7 +270,9 @@ fn numbered_rows(place: LineTarget, rows: &mut [BodyRow], notes: &mut Vec<&'stat
     // Rows in between that are blank or have a `+` may or may not be counted.
     let by_place = rows.iter().zip(first..).all(|(row, number)| row.sort != RowKind::Bare || shows_number(row, number));
     if bare_rows(rows).next().is_none()
-        || !(by_place || bare_rows(rows).zip(first..).all(|(row, number)| shows_number(row, number)))
+        || !(by_place
+            || bare_rows(rows).zip(first..).all(|(row, number)| shows_number(row, number))
+            || are_pasted(rows))
     {
         return;
     }
@@ -283,6 +285,16 @@ fn numbered_rows(place: LineTarget, rows: &mut [BodyRow], notes: &mut Vec<&'stat
             row.text = rest;
         }
     }
+}
+
+/// True if the bare rows, at least two, have consecutive numbers. Times of the day are no numbers of lines.
+fn are_pasted(rows: &[BodyRow]) -> bool {
+    let is_time = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|byte| byte.is_ascii_digit());
+    let numbers: Option<Vec<usize>> = bare_rows(rows)
+        .map(|row| shown(&row.text).filter(|(_, rest)| !is_time(rest)).map(|(number, _)| number))
+        .collect();
+    numbers
+        .is_some_and(|numbers| numbers.len() > 1 && numbers.windows(2).all(|pair| pair[1] == pair[0].saturating_add(1)))
 }
 
 /// True for a row that begins with this line number.

@@ -148,11 +148,14 @@ fn bodies_are_parsed() {
     assert_eq!(body("2:3:a"), "3:a\n");
     assert_eq!(body("1: \"one\",\n2: \"two\","), "1: \"one\",\n2: \"two\",\n");
     assert_eq!(body("2:a\nb"), "2:a\nb\n");
-    // Only the number of the line that the row becomes, in the form of a reply, is stripped.
+    // The number of the line that the row becomes, or consecutive numbers of pasted rows, are stripped once.
     assert_eq!(body("2:    a\n3:}"), "    a\n}\n");
     assert_eq!(body("2: a\n3: b"), "2: a\n3: b\n");
     assert_eq!(body("2: x"), "2: x\n");
-    assert_eq!(body("3:a\n4:b"), "3:a\n4:b\n");
+    assert_eq!(body("3:a\n4:b"), "a\nb\n");
+    assert_eq!(body("2:2:B"), "2:B\n");
+    assert_eq!(body("7:a\nb"), "7:a\nb\n");
+    assert_eq!(body("10:30 standup\n11:30 lunch"), "10:30 standup\n11:30 lunch\n");
     assert_eq!(body("80:http\n443:https"), "80:http\n443:https\n");
     assert_eq!(body("+x\n3:y"), "x\ny\n");
     assert_eq!(ops("¶a#1A2B\ninsert after 4:\n5:a\n6:b\n")[0].1, "a\nb\n");

@@ -125,7 +125,7 @@ pub(super) fn without_remark(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::is_rule;
-    use crate::formats::name::{above, alone, clean, mentioned};
+    use crate::formats::name::{above, alone, clean};
 
     #[test]
     fn frames_around_names_are_removed() {
@@ -192,14 +192,5 @@ mod tests {
         for line in ["=== src/a.rs ===", "| src/a.rs |", "<!-- File: src/a.rs -->", "src/a.rs (new file)"] {
             assert_eq!(alone(line).as_deref(), Some("src/a.rs"), "{line}");
         }
-    }
-
-    #[test]
-    fn only_name_in_a_sentence_is_mentioned() {
-        let of = |line: &'static str| mentioned(std::iter::once(line));
-        assert_eq!(of("I change (src/a.rs).").as_deref(), Some("src/a.rs"));
-        assert_eq!(of("Both `a.rs` and a.rs.").as_deref(), Some("a.rs"));
-        assert_eq!(of("From a.rs to b.rs:"), None);
-        assert_eq!(of("It calls self.load() now."), None);
     }
 }

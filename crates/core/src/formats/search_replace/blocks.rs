@@ -1,5 +1,7 @@
 //! Parsing of lines to blocks: a state machine, linear in the size of the text. Errors are reported at the end.
 
+mod names;
+
 use super::draft::{BlockDraft, FinishedBlock, PendingLine};
 use super::marker::{self, OpenMarker};
 use super::tags::{self, TaggedBlock};
@@ -10,6 +12,7 @@ use crate::formats::line_parser::{FileActionKind, ParseOptions, StreamEvent};
 use crate::formats::mistakes::MistakeTally;
 use crate::formats::name;
 use crate::locate::op::HunkLineKind;
+use names::BlockNames;
 use std::collections::VecDeque;
 use std::mem;
 
@@ -91,13 +94,6 @@ pub(super) fn broken(line: usize, what: &str) -> Error {
 const SHAPE_ADVICE: &str = "Write each block as the file's path on a line of its own, then <<<<<<< SEARCH, the lines as they are, =======, the new \
 lines, >>>>>>> REPLACE. Put a backslash before a line of the text that looks like a marker, or use longer markers (all three of one \
 length).";
-
-/// The names that the lines above a block give.
-struct BlockNames {
-    path: Option<String>,
-    others: Vec<String>,
-    rivals: Vec<String>,
-}
 
 #[derive(Default)]
 enum BlockState {
@@ -234,42 +230,6 @@ impl BlockReader {
         let mut draft = BlockDraft::new(path, at, open.run, open.line);
         (draft.others, draft.rivals) = (others, rivals);
         draft
-    }
-
-    /// Returns the names of a block's file. A line between blocks that is only a name is above all sentences below it; if a
-    /// sentence names another file, the files decide.
-    fn names(&self, on_marker: Option<&str>) -> BlockNames {
-        if let Some(name) = on_marker {
-            return BlockNames { path: Some(self.options.name(name)), others: Vec::new(), rivals: Vec::new() };
-        }
-        let lines = || self.above.iter().rev().map(String::as_str);
-        let above = name::above(lines()).map(|name| self.options.name(&name));
-        let earlier = self.out.list.last().map(|block| block.path.clone()).or_else(|| self.options.file.clone());
-        // A sentence may name the file; the engine knows whether it exists.
-        let mentioned = name::mentioned(lines()).map(|name| self.options.name(&name));
-        let heading = name::heading(lines()).map(|name| self.options.name(&name));
-        let (path, others) = match (above, mentioned) {
-            (Some(name), Some(mentioned)) if mentioned != name && name.contains(char::is_whitespace) => {
-                (Some(name), vec![mentioned])
-            }
-            (Some(name), _) => (Some(name), Vec::new()),
-            (None, Some(mentioned)) if self.options.file.is_none() || heading.is_some() => {
-                (Some(mentioned), earlier.clone().into_iter().collect())
-            }
-            (None, _) => (earlier.clone().filter(|_| heading.is_none()), Vec::new()),
-        };
-        match heading {
-            // The sentence names no file.
-            Some(heading) if path.is_none() => {
-                BlockNames { path: Some(heading), others: earlier.into_iter().collect(), rivals: Vec::new() }
-            }
-            Some(heading) if path.as_ref().is_some_and(|path| !name::is_same_file(path, &heading)) => {
-                let mut rivals: Vec<String> = path.into_iter().chain(others).collect();
-                rivals.retain(|rival| *rival != heading);
-                BlockNames { path: Some(heading), others: Vec::new(), rivals }
-            }
-            _ => BlockNames { path, others, rivals: Vec::new() },
-        }
     }
 
     fn search(

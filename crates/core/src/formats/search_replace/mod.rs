@@ -82,6 +82,7 @@ impl SearchReplaceBlock {
             line: self.hint,
             lines: self.lines,
             names,
+            source_line: self.at,
             ..TextQuery::new(&self.search, ExpectedMatches::Unique)
         };
         if find.old == text {

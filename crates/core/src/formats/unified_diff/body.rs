@@ -242,12 +242,7 @@ impl HunkBody {
     ) -> Result<(NumberedHunk, usize)> {
         let announced = self.left.unwrap_or_default();
         if cut && announced != (0, 0) {
-            let what = format!(
-                "the text was cut off inside this hunk: it announces {} old and {} new lines more.",
-                announced.0, announced.1
-            );
-            return Err(broken(self.hunk.source_line, &what)
-                .next("Send the whole patch again, with a line end after its last line."));
+            return Err(self.truncated());
         }
         if self.lacks_replacement() {
             let what = format!(
@@ -279,6 +274,25 @@ impl HunkBody {
         self.hunk.first = first_line(self.header.first.0, counts.map(|it| it.0), old);
         let new_first = first_line(self.header.first.1, counts.map(|it| it.1), new);
         Ok((NumberedHunk { hunk: self.hunk, new_first, crlf: self.crlf }, self.last))
+    }
+
+    /// Creates the error for a text that ends inside the hunk, unless its counts are wrong: the advice has the right
+    /// ones.
+    fn truncated(&self) -> Error {
+        let announced = self.left.unwrap_or_default();
+        let what = format!(
+            "the text may be cut off inside this hunk: it announces {} old and {} new lines more.",
+            announced.0, announced.1
+        );
+        let again = "send the whole patch again, with a line end after its last line.";
+        let next = match (self.header.first, self.header.counts) {
+            ((Some(old), Some(new)), Some(counts)) if !self.over && self.tail.iter().all(|it| it.naked) => {
+                let (old_count, new_count) = (counts.0 - announced.0, counts.1 - announced.1);
+                format!("If nothing is missing, write `@@ -{old},{old_count} +{new},{new_count} @@`; otherwise {again}")
+            }
+            _ => format!("S{}", &again[1..]),
+        };
+        broken(self.hunk.source_line, &what).next(next)
     }
 
     /// Returns the number of pending lines that are kept at the end: context, and unmarked lines that directly follow

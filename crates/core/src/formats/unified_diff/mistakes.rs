@@ -13,6 +13,8 @@ pub(super) enum UnifiedDiffMistake {
     Indent,
     /// The hunk had no header.
     NoHeader,
+    /// The hunks had no file headers, and the line above their fence names the file.
+    FenceName,
     /// The hunk header had no numbers.
     NoNumbers,
     /// The numbers of the hunk header are too large.
@@ -46,6 +48,9 @@ impl UnifiedDiffMistake {
         match self {
             UnifiedDiffMistake::Indent => "The patch was indented; the indentation was removed",
             UnifiedDiffMistake::NoHeader => "Hunks without an @@ line were read",
+            UnifiedDiffMistake::FenceName => {
+                "Hunks without file headers were taken for the file named above their fence"
+            }
             UnifiedDiffMistake::NoNumbers => "Hunk headers without line numbers were read",
             UnifiedDiffMistake::Overflow => "Line numbers too large for any file were ignored",
             UnifiedDiffMistake::Counts => "Line counts of hunks were wrong; the hunks were read by their lines",

@@ -9,7 +9,7 @@ use super::parser::{UnifiedDiffParser, UnifiedDiffState};
 use super::patch::FilePatch;
 use super::range::{self, HunkHeader};
 use crate::formats::line_parser::StreamEvent;
-use crate::formats::name::fence;
+use crate::formats::name::{alone, fence, has_extension};
 
 impl UnifiedDiffParser {
     /// Parses a line outside of hunks.
@@ -34,10 +34,16 @@ impl UnifiedDiffParser {
         if let Some((sign, len, info)) = fence(text) {
             self.ended_at = 0;
             match self.fence {
-                Some(open) if info.is_empty() && open.0 == sign && len >= open.1 => self.fence = None,
-                None => self.fence = Some((sign, len)),
+                Some(open) if info.is_empty() && open.0 == sign && len >= open.1 => {
+                    (self.fence, self.fence_name) = (None, None);
+                }
+                None => {
+                    self.fence = Some((sign, len));
+                    self.fence_name = alone(&self.prose).filter(|name| has_extension(name) || name.contains('/'));
+                }
                 Some(_) => {}
             }
+            self.prose.clear();
             return;
         }
         if let Some(header) = range::read(text) {
@@ -53,10 +59,15 @@ impl UnifiedDiffParser {
             return;
         }
         if self.names(text, indent, ahead, out) {
+            self.fence_name = None;
             return;
         }
         if bounds::is_structure(text, ahead[0]) || text.starts_with("***************") {
+            self.fence_name = None;
             return self.structure(text, indent, out);
+        }
+        if !text.is_empty() {
+            text.clone_into(&mut self.prose);
         }
         let at = self.at;
         if let Some(file) = self.file.as_mut().filter(|file| file.git && file.hunks.is_empty()) {

@@ -47,6 +47,9 @@ pub(super) struct UnifiedDiffParser {
     pub(super) indent: String,
     /// The open fence: its character and length.
     pub(super) fence: Option<(char, usize)>,
+    /// The last line outside of hunks and fences that is not blank, and the file that it names above the open fence.
+    pub(super) prose: String,
+    pub(super) fence_name: Option<String>,
     /// True if the preceding line was `+++`: a hunk may begin without its header.
     pub(super) fresh: bool,
     /// The number of the line that ended a hunk without being part of one.
@@ -79,6 +82,8 @@ impl UnifiedDiffParser {
             at: 0,
             indent: String::new(),
             fence: None,
+            prose: String::new(),
+            fence_name: None,
             fresh: false,
             ended_at: 0,
             file: None,
@@ -265,6 +270,10 @@ impl UnifiedDiffParser {
     /// Begins a hunk: on the next line or, if it has no header, on this one.
     pub(super) fn begin_hunk(&mut self, header: HunkHeader, out: &mut Vec<StreamEvent>) {
         let numbered = header.first.0.is_some();
+        if let Some(name) = self.fence_name.take().filter(|_| self.options.file.is_none()) {
+            self.mistakes.add(UnifiedDiffMistake::FenceName, self.at);
+            self.begin(out).known = Some(name);
+        }
         let mut file = match (self.file.take().filter(|file| !file.is_void()), &self.options.file) {
             (Some(file), _) => file,
             (None, Some(path)) => FilePatch { known: Some(path.clone()), ..FilePatch::at(self.at) },

@@ -45,9 +45,15 @@ const CONTROL_WORDS: [&str; 16] = [
     "foreach", "do", "try",
 ];
 
+/// Keys whose values identify an entry of a data file.
+const IDENTITY_KEYS: [&str; 9] = ["id", "name", "key", "title", "uses", "hostname", "slug", "uuid", "selector"];
+
 /// Returns the reason why a similar line of the file is not a mistyped form of the caller's line.
 pub(super) fn means_another(old: &str, file: &str) -> Option<String> {
     let (old, file) = (old.trim(), file.trim());
+    if has_another_identity(old, file) {
+        return Some(format!("another entry is meant: `{old}` in the old text, `{file}` in the file"));
+    }
     if line_likeness(old, file) < LIKENESS_MIN {
         return None;
     }
@@ -138,6 +144,21 @@ fn is_value_changed(old: &str, file: &str) -> bool {
     numbers && head.trim_end_matches([' ', '"', '\'']).ends_with([':', '='])
 }
 
+/// True if two lines set the key that identifies an entry to different values.
+pub(super) fn has_another_identity(old: &str, file: &str) -> bool {
+    let values = identity(old).zip(identity(file));
+    values.is_some_and(|((key, old), (other, file))| key == other && !old.eq_ignore_ascii_case(file))
+}
+
+/// Returns the key and the value of a line that only names an entry of a data file: `- name: web`, `"id": "web",`.
+fn identity(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.trim().trim_start_matches("- ").split_once([':', '='])?;
+    let key = key.trim().trim_matches(['"', '\'']);
+    let value = value.trim().trim_end_matches([',', ';']).trim_matches(['"', '\'']);
+    let is_scalar = !value.is_empty() && !value.contains(['(', '[', '{', '"', '\'']);
+    (is_scalar && IDENTITY_KEYS.contains(&key)).then_some((key, value))
+}
+
 /// Returns the runs of digits in a line.
 fn digits(line: &str) -> Vec<&str> {
     line.split(|ch: char| !ch.is_ascii_digit()).filter(|run| !run.is_empty()).collect()
@@ -184,6 +205,8 @@ mod tests {
             ("fn listMemoryFiles(config: u8) {", "fn showMemory(config: u8) {"),
             ("static int lock_file(struct ctx *ctx)", "static int try_lock_file(struct ctx *ctx)"),
             ("  render(props) {", "  renderAll(props) {"),
+            ("    name: apiserver", "    name: webserver"),
+            ("\"id\": \"alpha\",", "\"id\": \"alpha_2\","),
         ] {
             assert!(means_another(a, b).is_some(), "{a} | {b}");
         }
@@ -194,6 +217,8 @@ mod tests {
             ("return total", "raise Error"),
             ("  timeout: 30", "  timeout: 60"),
             ("version = \"1.2.3\"", "version = \"1.3.0\""),
+            ("name = find(first)", "name = find(first, last)"),
+            ("    image: registry/app", "    image: registry/web"),
         ] {
             assert!(means_another(a, b).is_none(), "{a} | {b}");
         }

@@ -128,6 +128,12 @@ impl LineEdit {
         }
     }
 
+    /// True if the rows are text as they are: rows of hashline begin with `+`, and what follows may be `N:`.
+    pub(crate) fn keeps_numbers(&self, text: &str) -> bool {
+        let rest = text.trim_start_matches(|ch: char| ch.is_ascii_digit());
+        self.source_line > 0 && rest.starts_with([':', '|'])
+    }
+
     /// Returns the beginning of a note of this edit; a reply about several edits of a call names the edit itself.
     fn note_prefix(&self) -> String {
         if self.source_line == 0 { String::new() } else { self.describe() }
@@ -141,6 +147,9 @@ impl LineEdit {
 
 /// Returns the rows of an edit without line numbers that were copied with them; `None` if they have none.
 pub(crate) fn uncopied_rows(base: &Snapshot, rows: &LineEdit, text: &str) -> Option<String> {
+    if rows.keeps_numbers(text) {
+        return None;
+    }
     let (first, last) = match rows.target {
         LineTarget::Lines { from, to } => (from, to),
         LineTarget::Block(line) | LineTarget::Before(line) => (line, line),

@@ -178,7 +178,9 @@ impl EditsInTurn<'_> {
                 Err(error) => error,
             };
             let error = match removed_by(self.base, op, &self.outcomes) {
-                Some(earlier) if error.code() == Code::MatchNotFound => removed(error, earlier),
+                Some(earlier) if error.code() == Code::MatchNotFound => {
+                    removed(error, &self.ops[earlier].name(earlier), earlier)
+                }
                 _ => error,
             };
             self.failed.push(named(error, index, op, self.ops.len()));
@@ -220,11 +222,11 @@ fn contains(finder: &memchr::memmem::Finder<'_>, text: &Snapshot) -> bool {
 }
 
 /// Adds to an error which earlier edit removed the text of this one.
-fn removed(error: Error, earlier: usize) -> Error {
+fn removed(error: Error, name: &str, earlier: usize) -> Error {
     error
-        .evidence(format!("The text was in the file until edits[{earlier}] changed it."))
+        .evidence(format!("The text was in the file until {name} changed it."))
         .next(format!(
-            "Give this edit the text that edits[{earlier}] leaves there, or make one edit of both; reading the file again does not help."
+            "Give this edit the text that {name} leaves there, or make one edit of both; reading the file again does not help."
         ))
         .fact("removed_by", earlier)
 }

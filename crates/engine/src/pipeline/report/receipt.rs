@@ -432,8 +432,9 @@ fn headline(plan: &FilePlan, path: &str, stat: DiffStat, replacements: usize, dr
 
 /// Returns the notes of an operation.
 fn op_notes(op: &OpOutcome, of: usize) -> impl Iterator<Item = Note> {
+    let (edit, line) = (op.op, op.source_line);
     op.notes
         .iter()
         .cloned()
-        .map(move |note| if of > 1 { Note::OfEdit { edit: op.op, note: Box::new(note) } } else { note })
+        .map(move |note| if of > 1 { Note::OfEdit { edit, line, note: Box::new(note) } } else { note })
 }

@@ -67,14 +67,25 @@ fn has_counterpart(hunk: &Hunk) -> bool {
     unmarked(hunk).filter(is_plain).any(|new| removed().any(|old| line_likeness(old, new) >= LIKENESS_MIN))
 }
 
+/// True if a removed line begins with a minus sign that is no bullet of a list.
+fn begins_with_sign(line: &str) -> bool {
+    line.strip_prefix('-').is_some_and(|rest| !rest.starts_with([' ', '\t']))
+}
+
+/// True if an added line may increment a variable, as `++count;` does: the second sign may be its first half.
+fn has_increment(hunk: &Hunk) -> bool {
+    let is_part = |ch: char| ch.is_alphanumeric() || "_.[]->*".contains(ch);
+    unmarked(hunk).any(|new| new.trim_end().trim_end_matches([';', ',', ')']).chars().all(is_part))
+}
+
 fn meaning(index: &SearchIndex<'_>, hunk: &Hunk) -> Result<Option<Hunk>> {
     let mut removed = texts(hunk, HunkLineKind::Removed).filter(|line| !is_blank(line)).take(COMPARED_LINES_MAX);
     let is_minus_doubled = has_doubled_minus(index, hunk);
-    // The only change of a removed line is the sign: then the sign is part of the text.
-    if !is_minus_doubled && removed.any(|old| unmarked(hunk).any(|new| new == old)) {
+    // A sign is part of the text if it is the only change of a removed line, or if a removed line has one as well.
+    if !is_minus_doubled && removed.any(|old| begins_with_sign(old) || unmarked(hunk).any(|new| new == old)) {
         return Ok(None);
     }
-    let is_proven = is_minus_doubled || has_depth(hunk) || has_counterpart(hunk);
+    let is_proven = is_minus_doubled || !has_increment(hunk) && (has_depth(hunk) || has_counterpart(hunk));
     if !is_proven {
         return Err(failure::doubled_marks(hunk));
     }

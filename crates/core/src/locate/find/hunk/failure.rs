@@ -372,10 +372,27 @@ fn nearest(search: &MatchSearch<'_>, hunk: &Hunk) -> Option<NearestLines> {
     if start >= end {
         return None;
     }
-    match bounded(|| nearest::NearestResult::Place(nearest::rate(search, start..end))) {
+    let lines = widened(search, start..end);
+    match bounded(|| nearest::NearestResult::Place(nearest::rate(search, lines.clone()))) {
         nearest::NearestResult::Place(nearest) => Some(nearest),
         _ => None,
     }
+}
+
+/// Extends a place to the first and the last old line of the hunk, if they are near: the hunk may omit lines between.
+fn widened(search: &MatchSearch<'_>, lines: Range<usize>) -> Range<usize> {
+    const OMITTED_LINES_MAX: usize = 3;
+    let old = &search.pattern.old;
+    let mut filled = old.iter().filter(|line| !line.trim().is_empty());
+    let (first, last) = (filled.next().unwrap_or(&""), filled.next_back().unwrap_or(&""));
+    let is = |at: usize, line: &str| search.line(at).trim() == line.trim();
+    let is_inside = |line: &str| line.is_empty() || lines.clone().any(|at| is(at, line));
+    let count = search.lines().count();
+    let above = (lines.start.saturating_sub(OMITTED_LINES_MAX)..lines.start).rfind(|at| is(*at, first));
+    let below = (lines.end..(lines.end + OMITTED_LINES_MAX).min(count)).find(|at| is(*at, last));
+    let start = above.filter(|_| !is_inside(first)).unwrap_or(lines.start);
+    let end = below.filter(|_| !is_inside(last)).map_or(lines.end, |at| at + 1);
+    start..end
 }
 
 /// If few lines differ, adds the hunk corrected to the file's lines; else the lines from which to build it.

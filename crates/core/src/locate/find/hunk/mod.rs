@@ -218,6 +218,10 @@ fn place_alone(index: &SearchIndex<'_>, settings: ResolveSettings, repaired_hunk
 /// Selects the only place of a hunk.
 fn only_match(index: &SearchIndex<'_>, hunk: &Hunk, matches: HunkMatches) -> Result<TextMatches> {
     let HunkMatches { tier, mut candidates, mut notes } = matches;
+    if hunk.lines.iter().all(|line| matches!(line.kind, HunkLineKind::Context | HunkLineKind::Bare)) {
+        // The lines need only exist, because the hunk changes none.
+        candidates.truncate(1);
+    }
     if candidates.len() != 1 {
         return Err(failure::ambiguous(index, hunk, tier, &candidates));
     }
@@ -318,8 +322,12 @@ fn find_applied_lines(index: &SearchIndex<'_>, hunk: &Hunk, place: &Range<usize>
     let strong = new.iter().any(|it| it.kind == HunkLineKind::Added && has_alnum(it));
     let before = new.iter().take_while(|line| line.kind == HunkLineKind::Added).count();
     let adds = new.iter().any(|it| it.kind == HunkLineKind::Added);
-    // A hunk without old lines is placed in a gap, and its new lines would be after it.
-    let first = if place.is_empty() { place.start } else { place.start.checked_sub(before)? };
+    // A hunk without old lines is placed in a gap, and its new lines would be after it, or before the end of the file.
+    let first = match place.is_empty() {
+        true if hunk.at_end && strong => place.start.checked_sub(new.len())?,
+        true => place.start,
+        false => place.start.checked_sub(before)?,
+    };
     let is_distinctive = new.iter().any(|it| !it.text.trim().is_empty());
     let is_applied = adds
         && is_distinctive

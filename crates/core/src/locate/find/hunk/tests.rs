@@ -231,6 +231,8 @@ fn insertions_are_placed_by_context() {
     assert_eq!(edit("a\nb\n", at(1, "+x")), "a\nx\nb\n");
     assert_eq!(edit("a\nb\n", at(0, "+x")), "x\na\nb\n");
     assert_eq!(edit("a\nb", Hunk { at_end: true, ..hunk("+x") }), "a\nb\nx");
+    assert_eq!(refuse("a\nx\n", Hunk { at_end: true, ..hunk("+x") }).code(), Code::EditNoChange);
+    assert_eq!(edit("a\n}\n", Hunk { at_end: true, ..hunk("+}") }), "a\n}\n}\n");
     assert_eq!(edit("", hunk("+x")), "x\n");
     assert!(refuse("a\nb\n", hunk("+x")).to_string().contains("nothing in it says where"));
     refuse("a\n", at(7, "+x"));
@@ -414,6 +416,11 @@ fn sign_that_may_be_text_is_kept_or_refused() {
     // A hunk that follows this advice; a sign as the only change; lists and numbers; a file with such lines.
     assert_eq!(edit(file, hunk("-import os\n+import os\n++import sys\n ")), "import os\n+import sys\n\nprint(os)\n");
     assert_eq!(edit("foo\nbar\n", hunk("-foo\n++foo\n bar")), "+foo\nbar\n");
+    // A diff in a document; the border of a table; an increment, whose first half would be the sign.
+    assert_eq!(edit("x\n-foo\n", hunk(" x\n--foo\n++foo")), "x\n+foo\n");
+    assert_eq!(edit("x\n\n", hunk(" x\n++---+---+\n ")), "x\n+---+---+\n\n");
+    refuse("i = 0;\ncount++;\n", hunk(" i = 0;\n-count++;\n++count;"));
+    refuse("for {\n  i++;\n}\n", hunk(" for {\n-  i++;\n++i;\n }"));
     assert_eq!(edit("list\n\n", hunk(" list\n++ one\n++ two\n ")), "list\n+ one\n+ two\n\n");
     assert_eq!(edit("list\n\n", hunk(" list\n++49 1\n ")), "list\n+49 1\n\n");
     assert_eq!(edit(" a\n+    b\n", hunk("  a\n++    c\n +    b")), " a\n+    c\n+    b\n");

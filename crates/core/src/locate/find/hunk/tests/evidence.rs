@@ -147,3 +147,11 @@ fn hunk_below_may_show_that_a_number_misleads() {
     let error = run_on(&format!("1\n2\n3\n4\n{file}")).unwrap_err();
     assert_eq!(error.code(), Code::MatchAmbiguous, "{error}");
 }
+
+#[test]
+fn similar_place_includes_a_line_above_an_omitted_one() {
+    let file = "class A:\n    def run(self):\n        host = self.host\n        port = self.port_of_service\n";
+    let text = "     def run(self):\n-        port = self.port_of_service\n+        port = 1";
+    let error = run(file.as_bytes(), &[hunk(text)]).unwrap_err().to_string();
+    assert!(error.contains("(lines 2-4") && !error.contains("is not there"), "{error}");
+}

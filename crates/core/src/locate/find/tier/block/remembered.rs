@@ -5,6 +5,7 @@
 
 use crate::locate::find::failure::nearest::line_likeness;
 use crate::locate::find::typo;
+use crate::text::diff;
 use crate::text::tokens::{share, tokens};
 use crate::work::{self, STEP_BYTES};
 
@@ -120,13 +121,16 @@ fn is_word(token: &str) -> bool {
     token.starts_with(|ch: char| ch.is_alphanumeric() || ch == '_')
 }
 
-/// True if two lines may be the same statement, misremembered: they share most of their words, and the name that they
-/// assign to, call or begin with is the same apart from its spelling.
+/// True if two lines may be the same statement, misremembered: they share most of their words, none is another word of
+/// the same place, and the name that they assign to, call or begin with is the same apart from its spelling.
 fn is_same_statement(old: &str, file: &str) -> bool {
-    if typo::has_another_number(old, file) {
+    if typo::has_another_number(old, file) || typo::has_another_identity(old, file) {
         return false;
     }
     let (a, mut b) = (words(old), words(file));
+    if has_another_word(&a, &b) || negations(old) != negations(file) {
+        return false;
+    }
     let all = a.len() + b.len();
     let shared = a.iter().filter(|word| take(&mut b, word)).count();
     let like = share(2 * shared, all);
@@ -138,6 +142,54 @@ fn is_same_statement(old: &str, file: &str) -> bool {
         (Some(old), Some(file)) => like >= SHARED_WORDS_MIN && line_likeness(old.name, file.name) >= NAME_LIKENESS_MIN,
         _ => like >= SHARED_WORDS_MIN,
     }
+}
+
+/// True if words of one line are replaced by others in the other line. Words that are added or omitted, other spellings
+/// of a word, and other numbers do not count.
+fn has_another_word(old: &[&str], file: &[&str]) -> bool {
+    let mut next = (0, 0);
+    diff::equal_lines(old, file).into_iter().chain([(old.len(), file.len())]).any(|pair| {
+        let (a, b) = (&old[next.0..pair.0], &file[next.1..pair.1]);
+        next = (pair.0 + 1, pair.1 + 1);
+        let (few, many) = if a.len() < b.len() { (a, b) } else { (b, a) };
+        !few.iter().all(|word| many.iter().any(|other| is_spelling_of(word, other)))
+    })
+}
+
+/// True if one name has all parts of the other one, whose parts may be abbreviated: `get_user` and `getUsers`, `read`
+/// and `read_all`.
+fn is_spelling_of(a: &str, b: &str) -> bool {
+    const SHORTENED_MIN: usize = 3;
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let (few, many) = (parts(a), parts(b));
+    let (few, many) = if few.len() < many.len() { (few, many) } else { (many, few) };
+    is_number(a) && is_number(b)
+        || few.iter().all(|part| {
+            many.iter().any(|other| {
+                let (short, long) = if part.len() < other.len() { (part, other) } else { (other, part) };
+                short == long || short.len() >= SHORTENED_MIN && long.starts_with(&**short)
+            })
+        })
+}
+
+/// Returns the words that a name consists of, in small letters.
+fn parts(name: &str) -> Vec<String> {
+    let mut out = vec![String::new()];
+    let mut was_small = false;
+    for ch in name.chars() {
+        if ch == '_' || ch.is_uppercase() && was_small {
+            out.push(String::new());
+        }
+        was_small = ch.is_lowercase();
+        out.last_mut().into_iter().for_each(|part| part.extend(ch.to_lowercase().filter(|ch| *ch != '_')));
+    }
+    out.retain(|part| !part.is_empty());
+    out
+}
+
+/// Counts the words and signs that negate.
+fn negations(line: &str) -> usize {
+    tokens(line).into_iter().filter(|token| matches!(*token, "not" | "!" | "unless")).count()
 }
 
 /// Removes a word from a list; false if it is not there.
@@ -181,6 +233,13 @@ mod tests {
             ("user.age = age", "user.name = name"),
             ("sleep(10)", "sleep(20)"),
             ("return first", "raise second"),
+            ("rows = read_json(path)", "rows = read_csv(path)"),
+            ("rows = not clean(rows)", "rows = clean(rows)"),
+            ("log.info(\"json loaded\")", "log.info(\"csv loaded\")"),
+            ("\"id\": \"beta\",", "\"id\": \"alpha\","),
+            ("  id: 1", "  id: 2"),
+            ("<input id=\"email\">", "<input id=\"name\">"),
+            ("color: red;", "color: blue;"),
         ] {
             assert!(!known(&[old], &[file]), "{old} | {file}");
         }
@@ -188,6 +247,8 @@ mod tests {
             ("users = get_user(db)", "users = get_users(db)"),
             ("  timeout: 30", "  timeout: 60"),
             ("if not items: # none", "if not items:"),
+            ("log.info(\"Starting server\")", "log.info(\"Starting the server\")"),
+            ("users = getUser(db)", "users = get_users(db)"),
         ] {
             assert!(known(&[old], &[file]), "{old} | {file}");
         }
