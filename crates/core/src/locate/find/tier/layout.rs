@@ -62,8 +62,7 @@ fn is_beside_bracket(tokens: &[&str], at: usize) -> bool {
     match (tokens[at - 1], tokens[at]) {
         // An empty box of a list of tasks has a blank.
         ("[", "]") => false,
-        ("(" | "[" | "{" | "," | ";" | ":" | ")" | "}", _) => true,
-        (_, ")" | "]" | "}" | "," | ";" | "(" | "{") => true,
+        ("(" | "[" | "{" | "," | ";" | ":" | ")" | "}", _) | (_, ")" | "]" | "}" | "," | ";" | "(" | "{") => true,
         // The end of a tag.
         (_, "/") => tokens.get(at + 1) == Some(&">"),
         _ => false,
@@ -78,7 +77,7 @@ fn is_around(file: &SpacedText<'_>, old: &SpacedText<'_>, at: usize) -> bool {
     while start > 0 && is_operator(start) && is_operator(start - 1) {
         start -= 1;
     }
-    let end = (start..).find(|&at| !is_operator(at)).unwrap_or(start);
+    let end = (start..file.tokens.len()).find(|&at| !is_operator(at)).unwrap_or(file.tokens.len());
     let is_one = |text: &SpacedText<'_>| text.spaced[start + 1..end].iter().all(|spaced| !spaced);
     if start == 0 || start == end || !is_one(file) || !is_one(old) {
         return false;
