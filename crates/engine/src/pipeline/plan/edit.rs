@@ -10,6 +10,7 @@ use crate::pipeline::plan::large::{LoadedSource, StreamedEdit, load_sized};
 use crate::pipeline::plan::notebook::{self, refuse_text_edit};
 use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits, PlacementStrategy, SeenVersion};
 use crate::pipeline::plan::stale;
+use crate::pipeline::plan::unseen_lines;
 use crate::session::base;
 use crate::session::base::KnownLines;
 use emendate_core::carried_text::{VersionPair, unproven};
@@ -79,7 +80,9 @@ struct TextPlacement<'a, 'o> {
 impl PlacementStrategy for TextPlacement<'_, '_> {
     fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, note }: KnownLines) -> Result<PlacedEdits> {
         let now = &file.now.snapshot;
-        let mut resolved = resolve(now, &(self.ops)(now)?, self.order, file.options.resolve_settings(false))?;
+        let ops = (self.ops)(now)?;
+        let mut resolved = resolve(now, &ops, self.order, file.options.resolve_settings(false))?;
+        unseen_lines::check_between_anchors(file, &lines, &ops, &resolved)?;
         resolved.notes.extend(note);
         Ok(PlacedEdits::new(resolved, lines))
     }

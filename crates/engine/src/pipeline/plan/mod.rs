@@ -20,4 +20,5 @@ pub(crate) mod request_tree;
 pub(crate) mod stale;
 pub(crate) mod target;
 pub(crate) mod three_way;
+pub(crate) mod unseen_lines;
 pub(crate) mod whole_text;
