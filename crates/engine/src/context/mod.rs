@@ -214,6 +214,8 @@ impl Context {
     pub(crate) fn notices(&self) -> Vec<String> {
         let mut all = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
         all.extend(self.history_stores.notices());
+        // The process may end after this: a notice about events that cannot be written would come too late.
+        self.events.flush_if_due();
         all.extend(self.events.notices());
         all
     }
