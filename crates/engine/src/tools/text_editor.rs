@@ -64,11 +64,10 @@ pub(crate) const INPUT: ToolInput = ToolInput::Own {
 /// Runs the tool `text_editor`.
 pub(crate) fn text_editor(call: Call<'_>, tool: &'static str, input: Value) -> Result<Answer> {
     let mut command = input.clone();
-    let encoding = input.get("encoding").cloned();
     let options = CallOptions::take(&mut command, call.caller, call.config(), tool)?;
     let args = text_editor::read(FormatInput::Json(command))?;
     let answer = match args.command {
-        EditorCommand::View => view_path(call, &args, encoding),
+        EditorCommand::View => view_path(call, &args, input.get("encoding")),
         EditorCommand::UndoEdit => {
             let (dry_run, irreversible) = (options.dry_run, options.origin.irreversible);
             let input = json!({ "file_path": args.path, "dry_run": dry_run, "irreversible": irreversible });
@@ -84,7 +83,7 @@ pub(crate) fn text_editor(call: Call<'_>, tool: &'static str, input: Value) -> R
 }
 
 /// Shows a file or a directory; `encoding` is the field of the call.
-fn view_path(call: Call<'_>, args: &TextEditorInput, encoding: Option<Value>) -> Result<Answer> {
+fn view_path(call: Call<'_>, args: &TextEditorInput, encoding: Option<&Value>) -> Result<Answer> {
     let place = call.store().resolve_path(Path::new(&args.path))?;
     if call.store().list(&place)?.is_some() {
         if args.view_range.is_some() {

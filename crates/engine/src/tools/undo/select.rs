@@ -204,16 +204,11 @@ pub(super) fn choose_one(call: Call<'_>, args: &UndoInput, path: Option<&Path>) 
 ///
 /// Errors: `call.invalid`.
 fn read_undone_name(id: &str) -> Result<OperationName> {
-    OperationRef::read_name(id).map_err(|error| {
-        if OperationRef::read(id).is_ok() {
-            return error;
-        }
-        let advice = Advice::named(
-            "Names look like 17-3fa9 or 17. For the last change of a file give {file_path} instead of {id}; for the last \
-             change of all, neither.",
-        );
-        error.next(advice.or("Names look like 17-3fa9 or 17. For the last change, leave the name out."))
-    })
+    OperationRef::read(id).map_err(|error| {
+        error.next(Advice::named("Names look like 17-3fa9 or 17. For the last change of a file give {file_path} instead of {id}; for the last change of all, neither.")
+            .or("Names look like 17-3fa9 or 17. For the last change, leave the name out."))
+    })?;
+    OperationRef::read_name(id)
 }
 
 fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, LogEntry)> {
@@ -222,10 +217,8 @@ fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, L
         return Err(still_running(&logged));
     }
     if logged.operation.is_moment() {
-        let moment = match &*logged.operation.note {
-            "" => "the begin of a turn".to_owned(),
-            mark => format!("the mark {mark}"),
-        };
+        let note = &logged.operation.note;
+        let moment = if note.is_empty() { "the begin of a turn".to_owned() } else { format!("the mark {note}") };
         let what = format!("Operation {} is {moment}; it changed nothing.", logged.id);
         return Err(Error::new(Code::EditNoChange, what).next(advice![
             "To take back what was done since then, give ",
