@@ -80,8 +80,9 @@ Examples:
   printf 'a.txt\\n<<<<<<< SEARCH\\nold\\n=======\\nnew\\n>>>>>>> REPLACE\\n' | emend apply";
 
 pub(crate) const REPLACE: &str = "\
-One operation: all files change, or none, and `emend undo` reverts all of it. Guarded files and secrets
-are left alone and named. Ctrl-C before the writing begins leaves everything as it is.
+One operation: all files change, or none, and `emend undo` reverts all of it. Guarded files are left
+alone and named; files that may not be read, such as secrets, are only counted. Ctrl-C before the writing
+begins leaves everything as it is.
 
 Examples:
   emend replace old_name new_name src --dry-run   the files, the counts and the first diffs

@@ -63,6 +63,7 @@ impl<W: Write> StyledWriter<W> {
         self.notes(&answer.data)?;
         for file in answer.data.get("files").and_then(Value::as_array).into_iter().flatten() {
             self.sentence(file["summary"].as_str().unwrap_or_default())?;
+            file.as_object().map_or(Ok(()), |file| self.notes(file))?;
             self.diagnostics(&file["diagnostics"])?;
         }
         Ok(())

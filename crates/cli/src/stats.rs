@@ -3,8 +3,8 @@
 
 use crate::context::CliContext;
 use crate::{io_error, output};
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, value_parser};
 use emendate::COUNTERS_FILE;
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
@@ -17,10 +17,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[derive(Args)]
 pub(crate) struct StatsArgs {
     /// Number of days
-    #[arg(long, value_name = "N", default_value = "7", conflicts_with = "hours")]
+    #[arg(long, value_name = "N", default_value = "7", conflicts_with = "hours", value_parser = value_parser!(u64).range(1..))]
     pub(crate) days: u64,
     /// Number of hours instead of days
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     pub(crate) hours: Option<u64>,
     /// Only this table (repeatable)
     #[arg(long, value_name = "WHAT", value_parser = by_parser())]

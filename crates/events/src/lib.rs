@@ -105,6 +105,11 @@ impl Sink {
         self.is_kept().then(|| CallTimer { at: SystemTime::now(), clock: Instant::now() })
     }
 
+    /// True if events are written to a file.
+    pub fn has_file(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// True if events should contain paths.
     pub fn wants_paths(&self) -> bool {
         self.paths && self.file.is_some()

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use emendate_core::{Code, Error};
+use emendate_core::{Advice, Code, Error};
 use emendate_os::fs::FileType;
 use emendate_os::io::Errno;
 use emendate_os::paths;
@@ -219,9 +219,9 @@ pub(crate) fn kind_name(file_type: FileType) -> &'static str {
 /// The path is not a regular file; `what` comes from [`kind_name`].
 pub(crate) fn not_regular(path: &Path, what: &str) -> Error {
     let next = if what == "a directory" {
-        format!("Name a file in it, e.g. {}.", show(path.join("file.txt")))
+        Advice::named("Name a file in it; {list()} shows them.").or("Name a file in it.")
     } else {
-        "Name a regular file; nothing else can be read or edited.".to_owned()
+        "Name a regular file; nothing else can be read or edited.".into()
     };
     Error::new(Code::PathNotRegular, format!("{} is {what}, not a regular file.", show(path)))
         .next(next)

@@ -256,3 +256,30 @@ fn events_count_every_file_of_a_replacement() {
         "{event}"
     );
 }
+
+#[test]
+fn an_undo_names_the_paths_it_changed() {
+    let workspace = TestWorkspace::with("one\n");
+    config(&workspace, "[events]\nfile = 'events.jsonl'\npaths = true\n");
+    workspace.run(&["edit", "a.txt", "--old", "one", "--new", "1"]).exits(0);
+    workspace.run(&["undo"]).exits(0);
+    let found = lines(&workspace.beside("state/events.jsonl"));
+    let undo = found.iter().find(|line| line["tool"] == "undo").unwrap();
+    assert!(undo["paths"][0].as_str().is_some_and(|path| path.ends_with("a.txt")), "{undo}");
+}
+
+#[test]
+fn a_command_reports_events_that_cannot_be_written() {
+    let workspace = TestWorkspace::with("one\n");
+    let directory = workspace.beside("state").display().to_string();
+    let ran = workspace.run(&["read", "a.txt", "--events", &directory]).exits(0);
+    assert!(ran.err.contains("Events cannot be written to"), "{ran:?}");
+}
+
+#[test]
+fn no_days_and_no_hours_are_refused() {
+    let workspace = TestWorkspace::with("one\n");
+    for period in ["--days", "--hours"] {
+        workspace.run(&["stats", period, "0"]).exits(2);
+    }
+}

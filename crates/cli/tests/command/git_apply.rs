@@ -92,3 +92,14 @@ fn shown_operations_are_patches_for_git() {
         assert_eq!(tree(&copy), tree(&workspace.work()), "{words:?}\n{patch}");
     }
 }
+
+#[test]
+fn a_check_reports_the_tolerances_of_a_dry_run() {
+    let text: String = (1..=20).map(|line| format!("{line}\n")).collect();
+    let workspace = TestWorkspace::with(&text.replace("\n14\n", "\nXX\n"));
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -12,7 +12,7 @@\n 12\n 13\n 14\n-15\n+fifteen\n 16\n 17\n 18\n";
+    for option in ["--check", "--dry-run"] {
+        let ran = workspace.feed(&["apply", option], patch).exits(0);
+        assert!(format!("{}{}", ran.out, ran.err).contains("Context of the hunk is not in the file"), "{ran:?}");
+    }
+}

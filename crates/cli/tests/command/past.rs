@@ -80,3 +80,26 @@ fn gc_frees_space_and_reports_it() {
     let undone = workspace.run(&["undo"]);
     assert_eq!(undone.code, if listed.contains("not kept") { 17 } else { 0 }, "{listed}");
 }
+
+#[test]
+fn a_rewind_lists_what_others_did_since() {
+    let workspace = TestWorkspace::with("one\n");
+    workspace.put("b.txt", "b\n");
+    workspace.run(&["mark", "here"]).exits(0);
+    workspace.run(&["edit", "a.txt", "--old", "one", "--new", "1"]).exits(0);
+    workspace.run(&["edit", "b.txt", "--old", "b", "--new", "B", "--session", "agent"]).exits(0);
+    for args in [&["rewind", "here", "--dry-run"][..], &["rewind", "here"]] {
+        let ran = workspace.run(args).exits(0).out;
+        assert!(ran.contains("\nChanges by others since then were kept: operation 3-"), "{ran}");
+    }
+}
+
+#[test]
+fn advice_on_a_name_that_is_no_operation_fits_the_command() {
+    let workspace = TestWorkspace::with("one\n");
+    let undo = workspace.run(&["undo", "a.txt"]).exits(2).err;
+    assert!(undo.contains("give --file instead of ID"), "{undo}");
+    let show = workspace.run(&["show", "2..3"]).exits(2).err;
+    assert!(show.contains("emend history") && !show.contains("undo"), "{show}");
+    assert!(workspace.run(&["history", "-n", "0"]).exits(2).err.contains("at least 1"));
+}

@@ -53,13 +53,14 @@ fn first_path(input: &Value) -> Option<String> {
 /// Summary of a call's input, taken before the call consumes it.
 struct InputSummary {
     bytes: usize,
-    paths: Vec<String>,
+    /// The paths in it; `None` if events have no paths.
+    paths: Option<Vec<String>>,
 }
 
 impl InputSummary {
     fn of(input: &Value, paths: bool) -> InputSummary {
         let named = PATH_FIELDS.into_iter().filter_map(|key| text_field(input, key));
-        InputSummary { bytes: text_bytes(input), paths: if paths { named.collect() } else { Vec::new() } }
+        InputSummary { bytes: text_bytes(input), paths: paths.then(|| named.collect()) }
     }
 }
 
@@ -103,7 +104,6 @@ fn event(
         model: front.map_or(String::new(), |front| front.model.clone()),
         session: caller.session.clone(),
         traceparent: front.map_or(String::new(), |front| front.traceparent.clone()),
-        paths: asked.paths,
         ..Event::default()
     };
     match &reply.result {
@@ -114,7 +114,12 @@ fn event(
             event.output = parts.iter().map(|part| part.len()).sum();
         }
     }
-    add_changes(&mut event, &watch.take_changes());
+    let changes = watch.take_changes();
+    add_changes(&mut event, &changes);
+    if let Some(paths) = asked.paths {
+        event.paths = paths;
+        add_paths(&mut event.paths, &changes);
+    }
     event
 }
 
@@ -125,13 +130,13 @@ fn add_changes(event: &mut Event, changes: &ChangeCounts) {
     event.tier = changes.tier;
     event.instructions = changes.instructions;
     event.dry_run |= changes.dry_run;
-    if !event.paths.is_empty() {
-        for path in changes.paths.iter().map(PathBuf::as_path).map(shown) {
-            // A path that the input did not name.
-            if event.paths.len() < EVENT_PATHS_MAX && !event.paths.contains(&path) {
-                event.paths.push(path);
-            }
+}
+
+/// Adds the changed files that the input did not name.
+fn add_paths(paths: &mut Vec<String>, changes: &ChangeCounts) {
+    for path in changes.paths.iter().map(PathBuf::as_path).map(shown) {
+        if paths.len() < EVENT_PATHS_MAX && !paths.contains(&path) {
+            paths.push(path);
         }
     }
-    event.paths.truncate(EVENT_PATHS_MAX);
 }

@@ -215,6 +215,11 @@ impl Context {
     pub(crate) fn notices(&self) -> Vec<String> {
         let mut all = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
         all.extend(self.history_stores.notices());
+        // The process may end after this: a notice about events that cannot be written would come too late. Counters
+        // alone are in the state directory, which has notices of its own.
+        if self.events.has_file() {
+            self.events.flush_if_due();
+        }
         all.extend(self.events.notices());
         all
     }

@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::context::call::Call;
-use crate::context::options::OptionFields;
+use crate::context::options::{CallOptions, OptionFields};
 use crate::context::policy::Access;
 use crate::model::call_context::ChangeDisplay;
 use crate::model::reply::Answer;
@@ -63,10 +63,16 @@ pub(crate) const INPUT: ToolInput = ToolInput::Own {
 
 /// Runs the tool `text_editor`.
 pub(crate) fn text_editor(call: Call<'_>, tool: &'static str, input: Value) -> Result<Answer> {
-    let args = text_editor::read(FormatInput::Json(input.clone()))?;
+    let mut command = input.clone();
+    let options = CallOptions::take(&mut command, call.caller, call.config(), tool)?;
+    let args = text_editor::read(FormatInput::Json(command))?;
     let answer = match args.command {
-        EditorCommand::View => view_path(call, &args),
-        EditorCommand::UndoEdit => undo::undo(call, tool, json!({ "file_path": args.path })),
+        EditorCommand::View => view_path(call, &args, input.get("encoding")),
+        EditorCommand::UndoEdit => {
+            let (dry_run, irreversible) = (options.dry_run, options.origin.irreversible);
+            let input = json!({ "file_path": args.path, "dry_run": dry_run, "irreversible": irreversible });
+            undo::undo(call, tool, input)
+        }
         EditorCommand::Create | EditorCommand::StrReplace | EditorCommand::Insert => {
             change_files(call, tool, &[&TextEditor], input).map(|done| {
                 answer_with(&call, done.receipts, |receipt| render_answer(receipt, call.config().shows, &args))
@@ -76,7 +82,8 @@ pub(crate) fn text_editor(call: Call<'_>, tool: &'static str, input: Value) -> R
     answer.map_err(|error| reword_advice(error, &args))
 }
 
-fn view_path(call: Call<'_>, args: &TextEditorInput) -> Result<Answer> {
+/// Shows a file or a directory; `encoding` is the field of the call.
+fn view_path(call: Call<'_>, args: &TextEditorInput, encoding: Option<&Value>) -> Result<Answer> {
     let place = call.store().resolve_path(Path::new(&args.path))?;
     if call.store().list(&place)?.is_some() {
         if args.view_range.is_some() {
@@ -86,7 +93,7 @@ fn view_path(call: Call<'_>, args: &TextEditorInput) -> Result<Answer> {
         }
         return list_names(call, &place);
     }
-    let mut input = json!({ "file_path": args.path });
+    let mut input = json!({ "file_path": args.path, "encoding": encoding });
     if let Some([from, to]) = args.view_range {
         let first = usize::try_from(from).ok().filter(|from| *from > 0).ok_or_else(|| invalid_range(from, to))?;
         input["offset"] = first.into();

@@ -11,6 +11,7 @@ use crate::pipeline::plan::notebook::{self, refuse_text_edit};
 use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits, PlacementStrategy, SeenVersion};
 use crate::pipeline::plan::stale;
 use crate::pipeline::plan::strings::resolve_beside_strings;
+use crate::pipeline::plan::unseen_lines;
 use crate::session::base;
 use crate::session::base::KnownLines;
 use emendate_core::carried_text::{VersionPair, unproven};
@@ -82,6 +83,7 @@ impl PlacementStrategy for TextPlacement<'_, '_> {
         let now = &file.now.snapshot;
         let (ops, settings) = ((self.ops)(now)?, file.options.resolve_settings(false));
         let mut resolved = resolve_beside_strings(file.call, &file.place, now, &ops, self.order, settings)?;
+        unseen_lines::check_between_anchors(file, &lines, &ops, &resolved)?;
         resolved.notes.extend(note);
         Ok(PlacedEdits::new(resolved, lines))
     }

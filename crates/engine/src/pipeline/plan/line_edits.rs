@@ -8,24 +8,22 @@ use crate::context::call::Call;
 use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::model::call_context::StalePolicy;
-use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::line_edits::by_anchor::AnchorPlacement;
 use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementStrategy};
 use crate::pipeline::plan::repair::repair_edits;
-use crate::pipeline::plan::{anchor_edits, stale};
+use crate::pipeline::plan::{anchor_edits, stale, unseen_lines};
 use crate::session::base::{self, Base, KnownLines};
 use crate::session::failure_advice::is_repeat;
 use crate::session::names::name_in_header;
-use emendate_core::line_edits::{self, CarryConflict, Excerpt, Registers};
+use emendate_core::line_edits::{self, CarryConflict, Registers};
 use emendate_core::{
-    Advice, ChangeSet, Code, ContentId, Error, Handle, HeaderStyle, Op, OpOrder, Phrase, ResolvedEdit, Result,
-    Snapshot, TieBreak, advice, resolve,
+    ChangeSet, Code, ContentId, Error, Handle, HeaderStyle, Op, OpOrder, ResolvedEdit, Result, Snapshot, TieBreak,
+    resolve,
 };
 use emendate_core::{Changers, Note, Notes};
 use emendate_fs::SafePath;
 use emendate_history::{LineSet, RecordOrigin};
-use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// The reason why an edit does not fit the current file.
@@ -175,66 +173,9 @@ fn error_in_seen(file: &EditedFile<'_>, seen: &Snapshot, ops: &[Op]) -> Option<E
 
 /// Refuses to replace lines that were never shown, and shows them.
 fn all_shown(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<()> {
-    if lines.is_all() || file.call.caller.allows_unread() {
-        return Ok(());
-    }
-    let count = seen.lines().count(seen.text()) as u64;
-    let missing = lines.missing(count);
-    let first = |from: usize| missing.partition_point(|&(_, to)| to < from as u64);
-    let ranges = ops.iter().filter_map(|op| line_edits::of(op)?.range());
-    let unseen: Vec<(usize, usize)> = ranges
-        .flat_map(|(from, to)| {
-            let parts = missing[first(from)..].iter().take_while(move |&&(start, _)| start <= to as u64);
-            parts.map(move |&(start, end)| (line_number(start).max(from), line_number(end).min(to)))
-        })
-        .collect();
-    if unseen.is_empty() {
-        return Ok(());
-    }
-    let path = file.place.shown();
-    let error = Error::new(Code::ReadPartial, "Lines that were never shown cannot be replaced by their numbers.")
-        .fact("missing", unseen.iter().map(|(from, to)| json!([from, to])).collect::<Vec<Value>>());
-    let excerpt = line_edits::excerpt(seen, &unseen);
-    let error = error.evidence(format!("{path}:\n{}", excerpt.text));
-    if seen.id() != file.now.snapshot.id() {
-        return Err(error.next("The file has changed since, too: read it again, and use the new header."));
-    }
-    let unkept = mark_lines_shown(file, lines, &excerpt.whole);
-    if let Some(advice) = next_of_cut(file, &unseen, &excerpt) {
-        return Err(error.next(advice));
-    }
-    let next = "They are shown now: send the same edit again if these are the lines you mean.";
-    Err(error.next(unkept.unwrap_or_else(|| next.to_owned())))
-}
-
-fn line_number(line: u64) -> usize {
-    usize::try_from(line).unwrap_or(usize::MAX)
-}
-
-/// Returns the advice if an excerpt shows the lines only in part; `None` if it shows all of them.
-fn next_of_cut(file: &EditedFile<'_>, unseen: &[(usize, usize)], excerpt: &Excerpt) -> Option<Advice> {
-    let (from, to) = unseen.first().copied().filter(|_| excerpt.cut)?;
-    let mut hidden = unseen.iter().flat_map(|&(from, to)| from..=to).filter(|line| !excerpt.whole.contains(line));
-    if !hidden.any(|line| stale::too_long(&file.now.snapshot, line as u64)) {
-        let lines = json!({ "offset": from, "limit": to.saturating_sub(from) + 1 });
-        return Some(advice!["Call ", raw_path::read(&file.place, lines), "."]);
-    }
-    let is_new = unseen.iter().any(|(from, to)| excerpt.whole.iter().any(|line| (from..=to).contains(&line)));
-    Some(if is_new {
-        "Some of them are shown now: send the same edit again to be shown the others.".into()
-    } else {
-        let what = "The line is too long to be shown whole. Change the part you know";
-        advice![format!("{what} with "), Phrase::Tool("edit"), "."].or(format!("{what} by its text."))
-    })
-}
-
-/// Marks lines in an error as shown; returns a note if that failed.
-fn mark_lines_shown(file: &EditedFile<'_>, known: &LineSet, whole: &[usize]) -> Option<String> {
-    let mut lines = known.clone();
-    for &line in whole {
-        lines.add(line as u64, line as u64);
-    }
-    file.mark_shown(lines)
+    let ranges = ops.iter().filter_map(|op| line_edits::of(op)?.range()).map(|(from, to)| from..=to);
+    let what = "Lines that were never shown cannot be replaced by their numbers.";
+    unseen_lines::check(file, seen, lines, ranges, what)
 }
 
 /// Handles hunks that cannot be carried over: applied already, or in conflict with another change.
@@ -301,7 +242,7 @@ fn mismatch(file: &EditedFile<'_>, ops: &[Op], misfit: Misfit<'_>) -> Error {
         Misfit::Unknown | Misfit::Lost => (named.collect(), "The lines of these numbers"),
     };
     let excerpt = line_edits::excerpt(&now.snapshot, &lines);
-    mark_lines_shown(file, &LineSet::none(), &excerpt.whole);
+    unseen_lines::mark_shown(file, &LineSet::none(), &excerpt.whole);
     if !excerpt.text.is_empty() {
         error = error.evidence(format!("{which}, as they are now:\n{}", excerpt.text));
     }

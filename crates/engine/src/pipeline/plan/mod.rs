@@ -21,4 +21,5 @@ pub(crate) mod stale;
 pub(crate) mod strings;
 pub(crate) mod target;
 pub(crate) mod three_way;
+pub(crate) mod unseen_lines;
 pub(crate) mod whole_text;

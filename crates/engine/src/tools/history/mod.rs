@@ -117,6 +117,10 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let place = path.map(|path| call.resolve_no_follow(path, Access::Read)).transpose()?;
     // On a read-only store, in-doubt operations are listed as pending.
     let _ = resolve_all_in_doubt(&call);
+    if args.limit == Some(0) {
+        return Err(Error::new(Code::CallInvalid, "limit must be at least 1.")
+            .next(Advice::named("Omit {limit}, or give a number.")));
+    }
     if args.hunks.is_some() && (args.id.is_none() || args.to.is_some()) {
         return Err(Error::new(Code::CallInvalid, "`hunks` needs the id of one operation.")
             .next(Advice::named("Give {id}, {file_path} and {hunks}.")));

@@ -59,6 +59,12 @@ pub(crate) fn rewind(call: Call<'_>, tool: &'static str, input: Value) -> Result
     match undo_answer(call, origin, &undo, None) {
         Ok(mut answer) => {
             describe(&mut answer.text);
+            // The command line prints the summary and the diffs instead of the text.
+            if let Some(Value::String(summary)) = answer.data.get_mut("summary") {
+                let mut kept = "\n".to_owned();
+                describe(&mut kept);
+                summary.push_str(kept.trim_end());
+            }
             let ids = kept.iter().take(KEPT_OPERATIONS_MAX).map(|logged| Value::from(logged.id.to_string()));
             answer.data.insert("kept".to_owned(), ids.collect());
             Ok(answer)

@@ -12,7 +12,7 @@ use crate::tools::history::operation_list::{LastUndo, OperationStatus, newest_fi
 use crate::tools::moments::{find_moment, last_turn};
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::since::select_since;
-use emendate_core::{Code, Error, Phrase, Result, advice};
+use emendate_core::{Advice, Code, Error, Phrase, Result, advice};
 use emendate_fs::SafePath;
 use emendate_history::{HistoryGap, LogEntry, OperationFilter, OperationId, OperationName, Role, wait_briefly};
 use serde_json::json;
@@ -36,8 +36,10 @@ impl OperationRef {
     pub(crate) fn read(text: &str) -> Result<OperationRef> {
         let (name, before) = text.strip_suffix('^').map_or((text, false), |name| (name, true));
         let name = name.parse().map_err(|()| {
-            Error::new(Code::CallInvalid, format!("`{text}` does not name an operation."))
-                .next("Names look like 17-3fa9 or 17; history lists them, also those of one file. Without one, undo takes the last operation, or the last one on the file that it is given.")
+            Error::new(Code::CallInvalid, format!("`{text}` does not name an operation.")).next(
+                Advice::named("Names look like 17-3fa9 or 17; {history()} lists them, also those of one file.")
+                    .or("Names look like 17-3fa9 or 17; the reply to a change gives its name."),
+            )
         })?;
         Ok(OperationRef { name, before })
     }
@@ -198,13 +200,26 @@ pub(super) fn choose_one(call: Call<'_>, args: &UndoInput, path: Option<&Path>) 
     }
 }
 
+/// Parses the name of an operation to undo or redo.
+///
+/// Errors: `call.invalid`.
+fn read_undone_name(id: &str) -> Result<OperationName> {
+    OperationRef::read(id).map_err(|error| {
+        error.next(Advice::named("Names look like 17-3fa9 or 17. For the last change of a file give {file_path} instead of {id}; for the last change of all, neither.")
+            .or("Names look like 17-3fa9 or 17. For the last change, leave the name out."))
+    })?;
+    OperationRef::read_name(id)
+}
+
 fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, LogEntry)> {
-    let (root, logged) = operation(context, OperationRef::read_name(id)?)?;
+    let (root, logged) = operation(context, read_undone_name(id)?)?;
     if logged.owner.is_some() {
         return Err(still_running(&logged));
     }
     if logged.operation.is_moment() {
-        let what = format!("Operation {} is the mark {}; it changed nothing.", logged.id, logged.operation.note);
+        let note = &logged.operation.note;
+        let moment = if note.is_empty() { "the begin of a turn".to_owned() } else { format!("the mark {note}") };
+        let what = format!("Operation {} is {moment}; it changed nothing.", logged.id);
         return Err(Error::new(Code::EditNoChange, what).next(advice![
             "To take back what was done since then, give ",
             Phrase::Set("since", id.into()),
@@ -225,7 +240,7 @@ fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, L
 ///
 /// Errors: `edit.no_change` for an operation that is in effect, and `call.invalid` if its undo took back others, too.
 fn redo_by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, LogEntry)> {
-    let (root, logged) = operation(context, OperationRef::read_name(id)?)?;
+    let (root, logged) = operation(context, read_undone_name(id)?)?;
     let by = reversal_of(context, root, &logged)?.map(|last| last.by);
     let last = match by {
         Some(by) => operation_in(context, root, by)?.unwrap_or_else(|| logged.clone()),
