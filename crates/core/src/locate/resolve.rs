@@ -226,10 +226,8 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
                 if let Some(first) = repeated[index] {
                     let times = if outcome.places > 1 { "in all places" } else { "once" };
                     outcome.places = 0;
-                    outcome.notes = Notes::from(vec![format!(
-                        "is identical to {}, which was applied {times}.",
-                        ops[first].name(first)
-                    )]);
+                    let name = ops[first].name(first);
+                    outcome.notes = Notes::from(vec![format!("is identical to {name}, which was applied {times}.")]);
                 }
                 outcomes.push(outcome);
             }

@@ -9,6 +9,7 @@ use core::iter;
 
 mod agreement;
 mod base_version;
+mod new_text;
 mod presence;
 
 use agreement::{agreement, conflicts};
@@ -265,33 +266,6 @@ impl ChangeSet {
             out.extend_from_slice(piece);
         }
         out
-    }
-
-    /// Returns the new content of a base in UTF-8; `None` if it is not UTF-8. Only the new parts are checked. `base`
-    /// must be the version that this set was made against.
-    pub(crate) fn apply_to_text(&self, base: &Snapshot) -> Option<String> {
-        let mut out = String::with_capacity(self.len_after(base));
-        for part in self.text_parts(base.raw_text()?) {
-            out.push_str(part?);
-        }
-        Some(out)
-    }
-
-    /// Returns the new content of a base in UTF-8 as [`ChangeSet::chunks`] does; `None` for a part that is not UTF-8.
-    pub(crate) fn text_parts<'a>(&'a self, raw: &'a str) -> impl Iterator<Item = Option<&'a str>> {
-        let mut at = 0;
-        let changed = self.splices.iter().flat_map(move |splice| {
-            let kept = raw.get(at..splice.span.start());
-            at = splice.span.end();
-            [kept, core::str::from_utf8(&splice.text).ok()]
-        });
-        let end = self.splices.last().map_or(0, |splice| splice.span.end());
-        changed.chain([raw.get(end..)])
-    }
-
-    /// True if no new text has a NUL or a CR.
-    pub(crate) fn adds_plain_text(&self) -> bool {
-        self.splices.iter().all(|splice| memchr::memchr2(0, b'\r', &splice.text).is_none())
     }
 
     /// Returns the inverse: the change set that leads from the version after `self` back to `base`.

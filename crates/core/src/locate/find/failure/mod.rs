@@ -28,7 +28,7 @@ use crate::text::tokens::{similarity, tokens};
 use crate::work;
 use core::ops::Range;
 use nearest::{NearestLines, NearestResult};
-use offer::{OfferedText, offered_text};
+use offer::{OfferRules, offered_text};
 use part::{SimilarPart, find_part};
 use serde_json::json;
 
@@ -401,52 +401,12 @@ fn explained(search: &MatchSearch<'_>, mut error: Error, nearest_result: Nearest
     let mut error = similar::with_similar(search, error, &nearest);
     let NearestLines { lines, likeness, .. } = &nearest;
     let (from, to) = (lines.start + 1, lines.end);
-    let OfferedText { text, has_same_ends } = offered_text(search, &nearest, rules.shifts);
-    let shown = error.suggestion().is_some() || error.is_about(&ErrorContext::AlreadyApplied);
-    if !shown {
-        let same = search.find.old == text;
-        error = error.next(if text.len() <= OFFERED_BYTES_MAX && !same {
-            offer_advice(search, &text, NewTextNeed { all_lines: !has_same_ends, repair: rules.repairs })
-        } else {
-            let read = format!("If these lines are meant, read {} again and copy them", named(from, to));
-            in_fields(search, advice![format!("{read} as "), Phrase::Field("old_string"), "."], format!("{read}."))
-        });
+    let offer = offered_text(search, &nearest, rules);
+    if error.suggestion().is_none() && !error.is_about(&ErrorContext::AlreadyApplied) {
+        error = error.next(offer.advice(search, &named(from, to)));
     }
+    let text = offer.text;
     error.about(ErrorContext::Nearest { from, to, text, likeness: *likeness })
-}
-
-/// What is known of a failure when lines of the file are offered.
-#[derive(Clone, Copy)]
-struct OfferRules {
-    /// Lines are found with another indentation, too.
-    shifts: bool,
-    /// The texts of the call have slips that were not repaired.
-    repairs: bool,
-}
-
-/// What the new text needs so that it fits in the place of an offered text.
-#[derive(Clone, Copy)]
-struct NewTextNeed {
-    /// The offered lines have more than the old text, which the new text has to repeat.
-    all_lines: bool,
-    /// The new text may have the slips that the old text has.
-    repair: bool,
-}
-
-/// Returns the advice to repeat the call with lines of the file.
-fn offer_advice(search: &MatchSearch<'_>, text: &str, need: NewTextNeed) -> Advice {
-    let new_text = match need {
-        NewTextNeed { repair: true, .. } => " without line numbers, escapes and entities that the file does not have",
-        NewTextNeed { all_lines: true, .. } => " for all of that text",
-        _ => "",
-    };
-    let mut parts = vec!["If these lines are meant, repeat the call with ".into(), old_string(text)];
-    let mut plain = format!("If these lines are meant, send them as they are in the file: {}", offered(text));
-    if !new_text.is_empty() {
-        parts.extend(["; write ".into(), Phrase::Field("new_string"), new_text.into(), ", too.".into()]);
-        plain = format!("{plain}; write the new text{new_text}, too.");
-    }
-    in_fields(search, Advice::new(parts), plain)
 }
 
 /// Adds the part of a line that resembles a searched text of less than a line.

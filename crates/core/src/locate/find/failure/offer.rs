@@ -2,24 +2,68 @@
 //! that the new text of the same call fits in its place.
 
 use super::nearest::NearestLines;
-use super::part::find_part;
-use super::{EXPLANATION_STEPS_MAX, SimilarPart};
+use super::part::{SimilarPart, find_part};
+use super::{EXPLANATION_STEPS_MAX, OFFERED_BYTES_MAX, in_fields, offered, old_string};
+use crate::advice;
+use crate::advice::{Advice, Phrase};
 use crate::locate::find::search::MatchSearch;
 use crate::text::fold::{indent_of, is_blank};
 use crate::text::tokens::tokens;
 use crate::work;
 use memchr::memmem;
 
+/// Facts about a failure that decide how lines of the file are offered.
+#[derive(Clone, Copy)]
+pub(super) struct OfferRules {
+    /// Lines are found with another indentation, too.
+    pub(super) shifts: bool,
+    /// The texts of the call have slips that were not repaired.
+    pub(super) repairs: bool,
+}
+
 /// A text of the file that may be meant.
 pub(super) struct OfferedText {
     pub(super) text: String,
-    /// True if the text begins and ends like the old text.
-    pub(super) has_same_ends: bool,
+    /// The end of a sentence that begins with "write the new text"; empty if the new text of the call fits.
+    new_text: &'static str,
 }
 
-/// Returns the text of the nearest lines that may be meant by the old text. With `shifts`, lines are found with another
-/// indentation as well.
-pub(super) fn offered_text(search: &MatchSearch<'_>, nearest: &NearestLines, shifts: bool) -> OfferedText {
+impl OfferedText {
+    /// Returns the advice to repeat the call with the text; `lines` names its lines.
+    pub(super) fn advice(&self, search: &MatchSearch<'_>, lines: &str) -> Advice {
+        let (text, new_text) = (&*self.text, self.new_text);
+        if text.len() > OFFERED_BYTES_MAX || search.find.old == text {
+            let read = format!("If these lines are meant, read {lines} again and copy them");
+            return in_fields(
+                search,
+                advice![format!("{read} as "), Phrase::Field("old_string"), "."],
+                format!("{read}."),
+            );
+        }
+        let mut parts = vec!["If these lines are meant, repeat the call with ".into(), old_string(text)];
+        let mut plain = format!("If these lines are meant, send them as they are in the file: {}", offered(text));
+        if !new_text.is_empty() {
+            parts.extend(["; write ".into(), Phrase::Field("new_string"), new_text.into(), ", too.".into()]);
+            plain = format!("{plain}; write the new text{new_text}, too.");
+        }
+        in_fields(search, Advice::new(parts), plain)
+    }
+}
+
+/// Returns the text of the nearest lines that may be meant by the old text.
+pub(super) fn offered_text(search: &MatchSearch<'_>, nearest: &NearestLines, rules: OfferRules) -> OfferedText {
+    let (text, has_same_ends) = text_in_place_of(search, nearest, rules.shifts);
+    let new_text = match (rules.repairs, has_same_ends) {
+        (true, _) => " without line numbers, escapes and entities that the file does not have",
+        (false, false) => " for all of that text",
+        (false, true) => "",
+    };
+    OfferedText { text, new_text }
+}
+
+/// Returns the text that the old text is replaced by, and whether it begins and ends like it. With `shifts`, lines are
+/// found with another indentation as well.
+fn text_in_place_of(search: &MatchSearch<'_>, nearest: &NearestLines, shifts: bool) -> (String, bool) {
     let index = search.lines();
     let (from, to) = (index.start(nearest.lines.start), index.end(nearest.lines.end - 1));
     let mut whole = search.text[from..to].to_owned();
@@ -30,16 +74,14 @@ pub(super) fn offered_text(search: &MatchSearch<'_>, nearest: &NearestLines, shi
     let indented = with_indentation_of(search, &whole, shifts).filter(|text| text != old);
     let text = indented.as_deref().unwrap_or(&whole);
     if has_same_ends(old, text) {
-        return OfferedText { text: text.to_owned(), has_same_ends: true };
+        return (text.to_owned(), true);
     }
     // A part of a line is a better offer than the line if nothing else is similar.
     let (part, ended) = work::with_budget(EXPLANATION_STEPS_MAX, || find_part(search));
     let part = part.filter(|_| !ended && !old.ends_with('\n')).map(|SimilarPart { span, .. }| span);
     let part = part.filter(|span| from <= span.start && span.end <= to).map(|span| &search.text[span]);
-    match part.filter(|part| is_unique(search, part)) {
-        Some(part) => OfferedText { text: part.to_owned(), has_same_ends: true },
-        None => OfferedText { text: whole, has_same_ends: false },
-    }
+    let part = part.filter(|part| is_unique(search, part)).map(|part| (part.to_owned(), true));
+    part.unwrap_or((whole, false))
 }
 
 /// Returns lines of the file without the indentation that the old text lacks: on every line, or on the first one.
