@@ -59,12 +59,8 @@ pub(super) fn not_found(search: &MatchSearch<'_>, reached: Tier) -> Error {
     if let Some(mark) = omission::copied_mark(&search.find.old, search.text) {
         return omission::explain_mark(error, mark);
     }
-    explained(
-        search,
-        error,
-        bounded(|| nearest::find_nearest(search)),
-        OfferRules { shifts: reached > Tier::IndentShift, repairs: false },
-    )
+    let rules = OfferRules { shifts: reached > Tier::IndentShift, repairs: false };
+    explained(search, error, bounded(|| nearest::find_nearest(search)), rules)
 }
 
 /// Creates the error for a place that was found and is not edited.
@@ -82,13 +78,11 @@ pub(super) fn refused(search: &MatchSearch<'_>, tier: Tier, refusal: &MatchRefus
         None if refusal.reason == RefusalReason::TooLarge => NearestResult::TooLarge,
         None => bounded(|| nearest::find_nearest(search)),
     };
-    let shifts = refusal.reason != RefusalReason::Misindent;
-    explained(
-        search,
-        error,
-        nearest_result,
-        OfferRules { shifts, repairs: refusal.reason == RefusalReason::Unrepaired },
-    )
+    let rules = OfferRules {
+        shifts: refusal.reason != RefusalReason::Misindent,
+        repairs: refusal.reason == RefusalReason::Unrepaired,
+    };
+    explained(search, error, nearest_result, rules)
 }
 
 /// Searches for an explanation of a failure, within its allowance.
