@@ -38,7 +38,7 @@ const FAILURES: &[(&str, i32, &str)] = &[
     ("apply change.diff --format whole_file --reverse", 2, "Omit --reverse."),
     ("undo --last 0", 2, "Give --last: 1 to"),
     ("undo --last 99", 10, "Repeat the call with --last 1, or call emend history"),
-    ("undo a-b", 2, "history"),
+    ("undo a-b", 2, "emend history lists them. For the last change of a file give --file instead of ID"),
     ("diff 2..1", 2, "older one first"),
     ("show --from x", 2, "Omit --from for the first files."),
     ("reviewed 99", 10, "Call emend history"),

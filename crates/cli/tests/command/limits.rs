@@ -63,6 +63,7 @@ const ROWS: &[(&str, Row)] = &[
     ("replaced files", Edge(replaced_files)),
     ("together", Edge(together)),
     ("pattern", Edge(pattern)),
+    ("context", Edge(context)),
     ("globs", Edge(globs)),
     ("edits", Edge(edits)),
     ("placeholders", Edge(placeholders)),
@@ -278,6 +279,12 @@ fn together(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase 
 fn pattern(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
     workspace.put("a.txt", "x\n");
     call("search", json!({ "path": workspace.work(), "pattern": "x".repeat(bytes) }))
+}
+
+fn context(workspace: &TestWorkspace, _: Transport, lines: usize) -> LimitCase {
+    workspace.put("a.txt", "x\n");
+    let search = json!({ "path": workspace.work(), "pattern": "x", "context": lines });
+    LimitCase { told: "at most 50 lines are shown", ..call("search", search) }
 }
 
 fn globs(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {

@@ -52,6 +52,7 @@ const ROWS: &[Row] = &[
 /// in `core`, next to the memory it concerns.
 const ELSEWHERE: &[&str] = &[
     "together",
+    "context",
     "kept",
     "taken back",
     "entries",
