@@ -101,18 +101,15 @@ fn with_indentation_of(search: &MatchSearch<'_>, whole: &str, shifts: bool) -> O
     is_unique(search, text).then(|| text.to_owned())
 }
 
-/// True if both texts begin with the same indentation and word, and end with the same word.
+/// True if both texts begin with the same indentation, and their first and last lines begin and end with the same word.
+/// In lines with the same number of words, another word is what the caller was wrong about.
 fn has_same_ends(old: &str, text: &str) -> bool {
-    let indentation = indent_of(old) == indent_of(text);
-    indentation && first_word(old) == first_word(text) && last_word(old) == last_word(text)
-}
-
-fn first_word(text: &str) -> Option<&str> {
-    tokens(text.trim_start().lines().next()?).first().copied()
-}
-
-fn last_word(text: &str) -> Option<&str> {
-    tokens(text.trim_end().lines().next_back()?).last().copied()
+    let lines = |text| Some([str::lines(str::trim_start(text)).next()?, str::lines(str::trim_end(text)).next_back()?]);
+    let (Some(old_ends), Some(ends)) = (lines(old), lines(text)) else { return false };
+    let [[old_first, old_last], [first, last]] = [old_ends, ends].map(|ends| ends.map(|line| tokens(line.trim())));
+    indent_of(old) == indent_of(text)
+        && (old_first.first() == first.first() || old_first.len() == first.len())
+        && (old_last.last() == last.last() || old_last.len() == last.len())
 }
 
 fn is_unique(search: &MatchSearch<'_>, text: &str) -> bool {
