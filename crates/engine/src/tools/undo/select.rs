@@ -205,14 +205,9 @@ pub(super) fn choose_one(call: Call<'_>, args: &UndoInput, path: Option<&Path>) 
 /// Errors: `call.invalid`.
 fn read_undone_name(id: &str) -> Result<OperationName> {
     OperationRef::read(id).map_err(|error| {
-        let last =
-            "For the last change of a file give {file_path} instead of {id}; for the last change of all, neither.";
-        error.next(
-            Advice::named("Names look like 17-3fa9 or 17; {history()} lists them.")
-                .and(&Advice::named(last))
-                .or(Advice::named("Names look like 17-3fa9 or 17.").and(&Advice::named(last)))
-                .or("Names look like 17-3fa9 or 17. For the last change, leave the name out."),
-        )
+        error.next(Advice::named("Names look like 17-3fa9 or 17; {history()} lists them. For the last change of a file give {file_path} instead of {id}; for the last change of all, neither.")
+            .or(Advice::named("Names look like 17-3fa9 or 17. For the last change of a file give {file_path} instead of {id}; for the last change of all, neither."))
+            .or("Names look like 17-3fa9 or 17. For the last change, leave the name out."))
     })?;
     OperationRef::read_name(id)
 }
