@@ -34,7 +34,8 @@ impl ChangedSpan {
     }
 }
 
-/// A new text in parts: those of the text before that remain, and those that replace others.
+/// A new text in parts: those of the text before that remain, and those that replace others. Every part is UTF-8, because
+/// its creation checks them.
 #[derive(Clone, Debug)]
 pub struct NewText {
     before: Snapshot,

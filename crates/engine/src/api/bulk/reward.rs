@@ -79,13 +79,13 @@ impl RewardRule {
     ///
     /// Errors: `call.too_much_work`.
     pub(super) fn of(&self, applied: &AppliedText<NewText>, expected: &str, path: Option<&str>) -> Result<Option<f64>> {
-        let text = applied.text.joined();
+        let text = || applied.text.joined();
         let reward = match self.measure {
             RewardMeasure::Applied => Some(1.0),
-            RewardMeasure::Exact => Some(f64::from(text == expected)),
-            RewardMeasure::Similarity => Some(emendate_core::similarity(&text, expected)?),
-            RewardMeasure::LineSimilarity => Some(emendate_core::line_similarity(&text, expected)?),
-            RewardMeasure::Parses => parses(&text, path).map(f64::from),
+            RewardMeasure::Exact => Some(f64::from(text() == expected)),
+            RewardMeasure::Similarity => Some(emendate_core::similarity(&text(), expected)?),
+            RewardMeasure::LineSimilarity => Some(emendate_core::line_similarity(&text(), expected)?),
+            RewardMeasure::Parses => parses(&text(), path).map(f64::from),
         };
         Ok(reward.map(|reward| (reward - self.penalty_of(applied.tier)).clamp(0.0, 1.0)))
     }
