@@ -34,8 +34,8 @@ impl ChangedSpan {
     }
 }
 
-/// A new text in parts: those of the text before that remain, and those that replace others. Every part is UTF-8, because
-/// its creation checks them.
+/// A new text in parts: those of the text before that remain, and those that replace others. All of them are UTF-8, which
+/// its creation checks.
 #[derive(Clone, Debug)]
 pub struct NewText {
     before: Snapshot,
