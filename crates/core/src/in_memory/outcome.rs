@@ -34,8 +34,8 @@ impl ChangedSpan {
     }
 }
 
-/// A new text in parts: those of the text before that remain, and those that replace others. All of them are UTF-8, which
-/// its creation checks.
+/// A new text in parts: those of the text before that remain, and those that replace others. Its creation checks that
+/// all of them are UTF-8.
 #[derive(Clone, Debug)]
 pub struct NewText {
     before: Snapshot,
