@@ -85,7 +85,7 @@ pub(crate) fn consult(
     stop: &AtomicBool,
     notes: &mut Notes,
 ) -> Result<Option<HookAnswer>> {
-    let root = context.store().roots().get(place.root()).map_or(Path::new("/"), |root| &*root.canonical);
+    let root = context.root_path(place.root()).unwrap_or(Path::new("/"));
     let input = event.to_string();
     let job = CommandJob {
         argv: &hook.command,

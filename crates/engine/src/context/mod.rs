@@ -206,6 +206,16 @@ impl Context {
         self.store.roots().iter().map(|root| &*root.canonical).collect()
     }
 
+    /// The number of these directories.
+    pub(crate) fn root_count(&self) -> usize {
+        self.store.roots().len()
+    }
+
+    /// The directory with this index.
+    pub(crate) fn root_path(&self, root: usize) -> Option<&Path> {
+        self.store.roots().get(root).map(|root| &*root.canonical)
+    }
+
     /// The settings in force.
     pub(crate) fn config(&self) -> &Config {
         &self.config

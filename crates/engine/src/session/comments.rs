@@ -21,7 +21,7 @@ pub(crate) fn with_open_comments(call: Call<'_>, mut reply: Reply) -> Reply {
         return reply;
     }
     let mut found = Vec::new();
-    for root in 0..call.roots().len() {
+    for root in 0..call.root_count() {
         let Some(history) = call.history_stores.opened(root).filter(|history| history.may_have_open_comments()) else {
             continue;
         };

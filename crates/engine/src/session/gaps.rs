@@ -8,6 +8,6 @@ use emendate_history::HistoryGap;
 ///
 /// Errors: those of the session store.
 pub(crate) fn history_gaps(context: &Context) -> Result<Vec<HistoryGap>> {
-    let of_each = (0..context.roots().len()).map(|root| context.history(root).gaps());
+    let of_each = (0..context.root_count()).map(|root| context.history(root).gaps());
     Ok(of_each.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }

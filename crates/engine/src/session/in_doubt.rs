@@ -51,7 +51,7 @@ pub(crate) fn resolve_in_doubt(context: &Context, root: usize) -> Result<bool> {
 ///
 /// Errors: the first one of the session store, after all roots were tried.
 pub(crate) fn resolve_all_in_doubt(context: &Context) -> Result<()> {
-    (0..context.roots().len()).map(|root| resolve_in_doubt(context, root).map(drop)).fold(Ok(()), Result::and)
+    (0..context.root_count()).map(|root| resolve_in_doubt(context, root).map(drop)).fold(Ok(()), Result::and)
 }
 
 /// Resolves in-doubt operations of all roots, and waits briefly for those that other processes are still executing: the
@@ -59,7 +59,7 @@ pub(crate) fn resolve_all_in_doubt(context: &Context) -> Result<()> {
 ///
 /// Errors: those of the session store.
 pub(crate) fn wait_for_in_doubt(context: &Context) -> Result<()> {
-    for root in 0..context.roots().len() {
+    for root in 0..context.root_count() {
         resolve_in_doubt(context, root)?;
         let history = context.history(root);
         let Some(newest) = history.in_doubt()?.first().map(|logged| logged.id.number) else { continue };

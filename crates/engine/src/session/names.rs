@@ -69,7 +69,7 @@ pub(crate) fn name_in_header(call: Call<'_>, place: &SafePath) -> String {
 
 /// Returns the directory that relative names are resolved against; by default the caller's.
 pub(crate) fn start_directory(call: Call<'_>, named: Option<&str>) -> Result<PathBuf> {
-    let first = || call.roots().first().map(|root| root.to_path_buf()).unwrap_or_default();
+    let first = || call.root_path(0).map(Path::to_owned).unwrap_or_default();
     let root = call.caller.name_directory().unwrap_or_else(first);
     match named.map(Path::new) {
         None => Ok(root),

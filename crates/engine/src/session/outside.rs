@@ -41,7 +41,7 @@ pub(crate) fn record_outside_changes(context: &Context, found: &[FoundContent<'_
     if context.config().outside == OutsideChanges::Off || !context.history_stores.keeps_history() {
         return;
     }
-    for root in 0..context.roots().len() {
+    for root in 0..context.root_count() {
         let here: Vec<FoundContent<'_>> = found.iter().filter(|it| it.place.root() == root).copied().collect();
         if !here.is_empty() {
             let _ = record_in_root(context, root, &here);
@@ -73,7 +73,7 @@ pub(crate) fn record_creation(context: &Context, path: &Path) -> Result<()> {
 pub(crate) fn last_known(context: &Context, root: usize, paths: &[&[u8]]) -> Result<Vec<Option<KnownState>>> {
     catch_up(context, root, paths)?;
     let mut all = context.history(root).last_known(paths)?;
-    for other in (0..context.roots().len()).filter(|other| *other != root) {
+    for other in (0..context.root_count()).filter(|other| *other != root) {
         for (known, elsewhere) in all.iter_mut().zip(context.history(other).last_known(paths)?) {
             if let Some(known) = known {
                 known.in_doubt |= elsewhere.is_some_and(|it| it.in_doubt);
@@ -88,7 +88,7 @@ pub(crate) fn last_known(context: &Context, root: usize, paths: &[&[u8]]) -> Res
 ///
 /// Errors: those of the session stores.
 fn catch_up(context: &Context, root: usize, paths: &[&[u8]]) -> Result<()> {
-    if context.roots().len() < 2 {
+    if context.root_count() < 2 {
         return Ok(());
     }
     let mut missed = Vec::new();
@@ -96,7 +96,7 @@ fn catch_up(context: &Context, root: usize, paths: &[&[u8]]) -> Result<()> {
         let Some(known) = known else { continue };
         let filter = OperationFilter { path: Some(path), limit: 1, ..OperationFilter::default() };
         let mut last: Option<(usize, LogEntry)> = None;
-        for of in 0..context.roots().len() {
+        for of in 0..context.root_count() {
             let newest = context.history(of).operations(&filter)?.pop();
             let newest = newest.filter(|it| last.as_ref().is_none_or(|(_, last)| last.at < it.at));
             last = newest.map(|it| (of, it)).or(last);
@@ -222,7 +222,7 @@ pub(crate) fn line_counts(before: Option<Option<&[u8]>>, after: Option<Option<&[
 ///
 /// Errors: those of the session stores.
 fn still_unknown(context: &Context, root: usize, changes: Vec<OutsideChange>) -> Result<Vec<OutsideChange>> {
-    if context.roots().len() < 2 || changes.is_empty() {
+    if context.root_count() < 2 || changes.is_empty() {
         return Ok(changes);
     }
     let paths: Vec<&[u8]> = changes.iter().map(|it| &*it.change.path).collect();

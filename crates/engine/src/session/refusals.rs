@@ -61,7 +61,7 @@ pub(crate) fn keep_refusal(call: Call<'_>, refused: &RefusedCall<'_>, error: &Er
 
 /// Returns the newest refused calls of all roots, the newest first.
 pub(crate) fn refusals(context: &Context, most: usize) -> Vec<Refusal> {
-    let files = (0..context.roots().len()).filter_map(|root| file_of(context, root, REFUSALS_FILE));
+    let files = (0..context.root_count()).filter_map(|root| file_of(context, root, REFUSALS_FILE));
     let mut all: Vec<Refusal> = files.flat_map(|file| newest_refusals(&file, most).unwrap_or_default()).collect();
     all.sort_by_key(|refusal| std::cmp::Reverse(refusal.at));
     all.truncate(most);
@@ -80,7 +80,7 @@ pub(crate) fn note_model(call: Call<'_>, at: u64) {
     if before.as_ref() == Some(model) {
         return;
     }
-    for root in 0..call.roots().len() {
+    for root in 0..call.root_count() {
         let Some(file) = file_of(&call, root, MODELS_FILE) else { continue };
         if SessionModels::read(&file).model_of(&call.caller.session, u64::MAX) != model {
             // Without it, the operations are those of an unknown model.

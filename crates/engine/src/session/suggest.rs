@@ -23,7 +23,7 @@ pub(crate) fn file_not_found(call: Call<'_>, place: &SafePath) -> Error {
     if deleted {
         message.push_str(" It was deleted or moved since you read it.");
     }
-    let home = call.store().roots().get(place.root()).map(|root| &*root.canonical);
+    let home = call.root_path(place.root());
     if let Some(cwd) = call.caller.cwd.as_deref().filter(|cwd| home.is_some_and(|home| home != *cwd)) {
         let _ = write!(message, " Current working directory: {}.", shown(cwd));
     }

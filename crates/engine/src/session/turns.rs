@@ -28,7 +28,7 @@ fn moment(session: &str, tool: &str, name: &str) -> Operation {
 pub(crate) fn log_moment(context: &Context, session: &str, tool: &str, name: &str) -> Result<Option<OperationId>> {
     let operation = moment(session, tool, name);
     let mut first = None;
-    for root in 0..context.roots().len() {
+    for root in 0..context.root_count() {
         let logged = context.history(root).log(&operation, &[], &[])?;
         first = first.or(Some(logged.id));
     }

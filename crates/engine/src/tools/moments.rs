@@ -80,7 +80,7 @@ pub(crate) const NOW_NAME: &str = "now";
 ///
 /// Errors: `operation.not_found`.
 pub(crate) fn find_moment(context: &Context, name: &str) -> Result<Moment> {
-    let roots = context.roots().len();
+    let roots = context.root_count();
     if let Ok(at) = OperationRef::read(name) {
         let (root, logged) = select::operation(context, at.name)?;
         let mut numbers = vec![None; roots];
@@ -124,14 +124,14 @@ struct TurnStart {
 /// Errors: `operation.not_found`.
 pub(crate) fn last_turn(context: &Context, session: &str) -> Result<Moment> {
     let mut newest: Option<(usize, TurnStart)> = None;
-    for root in 0..context.roots().len() {
+    for root in 0..context.root_count() {
         if let Some(turn) = turn_start(context, root, session)?
             && newest.as_ref().is_none_or(|(_, known)| turn.at > known.at)
         {
             newest = Some((root, turn));
         }
     }
-    let mut numbers = vec![None; context.roots().len()];
+    let mut numbers = vec![None; context.root_count()];
     let Some((root, turn)) = newest else {
         return Err(Error::new(Code::OperationMissing, format!("There is nothing to undo in the session {session}."))
             .next(

@@ -120,7 +120,7 @@ impl Remarks<'_> {
     pub fn comments(&self, operation: Option<&str>, open: bool) -> Result<Vec<Comment>> {
         let only = operation.map(|name| select::operation(self.context, OperationRef::read_name(name)?)).transpose()?;
         let mut all = Vec::new();
-        for root in (0..self.context.roots().len()).filter(|root| only.as_ref().is_none_or(|(only, _)| only == root)) {
+        for root in (0..self.context.root_count()).filter(|root| only.as_ref().is_none_or(|(only, _)| only == root)) {
             let operation = only.as_ref().map(|(_, logged)| logged.id.number);
             let filter = CommentFilter { operation, open, limit: COMMENTS_MAX, ..CommentFilter::default() };
             let found = self.context.history(root).comments(&filter)?;
@@ -136,7 +136,7 @@ impl Remarks<'_> {
     pub fn delete_comment(&self, id: &str) -> Result<()> {
         let (root, number) = id.split_once(':').unwrap_or(("0", id));
         let found = match (root.parse::<usize>(), number.parse::<u64>()) {
-            (Ok(root), Ok(number)) if root < self.context.roots().len() => {
+            (Ok(root), Ok(number)) if root < self.context.root_count() => {
                 self.context.history(root).delete_comment(number)?
             }
             _ => false,
@@ -201,7 +201,7 @@ impl Remarks<'_> {
             return reviewed_in(self.context, root, Some(&logged));
         }
         let mut all = Vec::new();
-        for root in 0..self.context.roots().len() {
+        for root in 0..self.context.root_count() {
             all.extend(reviewed_in(self.context, root, None)?);
         }
         Ok(all)

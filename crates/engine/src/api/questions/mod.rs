@@ -156,7 +156,7 @@ fn text_field(file: &Value, key: &str) -> String {
 /// Errors: those of the state directory.
 pub(crate) fn pending_questions(context: &Context) -> Result<Vec<PendingQuestion>> {
     let mut all = Vec::new();
-    for store in (0..context.roots().len()).filter_map(|root| question_store(context, root)) {
+    for store in (0..context.root_count()).filter_map(|root| question_store(context, root)) {
         for StoredQuestion { id, question, answer, is_held } in store.list()? {
             let Ok(record) = serde_json::from_slice::<QuestionRecord>(&question) else { continue };
             all.push(pending_of(&id, &record, answer.as_deref(), is_held));
@@ -170,12 +170,12 @@ pub(crate) fn pending_questions(context: &Context) -> Result<Vec<PendingQuestion
 ///
 /// Errors: `operation.not_found`; those of the state directory.
 fn find_question(context: &Context, id: &str) -> Result<(QuestionStore, StoredQuestion)> {
-    for store in (0..context.roots().len()).filter_map(|root| question_store(context, root)) {
+    for store in (0..context.root_count()).filter_map(|root| question_store(context, root)) {
         if let Some(found) = store.get(id)? {
             return Ok((store, found));
         }
     }
-    let mut stores = (0..context.roots().len()).filter_map(|root| question_store(context, root));
+    let mut stores = (0..context.root_count()).filter_map(|root| question_store(context, root));
     let (code, what) = if stores.any(|store| store.result(id).is_ok_and(|result| result.is_some())) {
         (Code::ConflictRaced, format!("The question {id} has its answer already, or was withdrawn."))
     } else {

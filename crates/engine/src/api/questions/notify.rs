@@ -5,7 +5,7 @@ use crate::api::questions::record::{AnswerKind, AnswerRecord, QuestionRecord};
 use crate::context::Context;
 use emendate_history::{QUESTION_BYTES_MAX, QuestionStore};
 use emendate_run::{CommandJob, CommandOutput, run_until};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(super) fn start_notification(
     if argv.is_empty() {
         return;
     }
-    let directory = context.roots().get(root).map_or_else(|| PathBuf::from("/"), |root| root.to_path_buf());
+    let directory = context.root_path(root).unwrap_or(Path::new("/")).to_owned();
     let notification = Notification {
         argv,
         directory,
@@ -71,7 +71,7 @@ impl Notification {
 /// Runs the command; returns the answer that it prints, if it prints one.
 fn run_command(
     argv: &[String],
-    directory: &std::path::Path,
+    directory: &Path,
     input: &str,
     time: Duration,
     ended: &AtomicBool,

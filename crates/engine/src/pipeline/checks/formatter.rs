@@ -27,7 +27,7 @@ pub(crate) fn format(call: Call<'_>, plans: &mut [FilePlan]) -> Result<()> {
         if let Some(formatter) =
             call.config().formatters.iter().find(|it| it.files.matches(plan.place.relative(), plan.place.absolute()))
         {
-            let root = call.store().roots().get(plan.place.root()).map(|root| &*root.canonical);
+            let root = call.root_path(plan.place.root());
             // The directory of a new file may not exist yet.
             let folder = if plan.creates() { root } else { plan.place.absolute().parent() };
             let folder = folder.unwrap_or(Path::new("/")).to_owned();

@@ -247,7 +247,7 @@ pub(crate) fn log_committed(
 ///
 /// Errors: those of the session store.
 fn record_elsewhere(call: Call<'_>, root: usize, done: &[LoggedChange<'_>]) -> Result<()> {
-    for other in (0..call.roots().len()).filter(|other| *other != root) {
+    for other in (0..call.root_count()).filter(|other| *other != root) {
         let here: Vec<_> = done.iter().filter(|done| done.plan.place.root() == other).collect();
         if here.is_empty() {
             continue;

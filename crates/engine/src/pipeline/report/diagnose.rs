@@ -160,7 +160,7 @@ fn ask_server(
 /// Returns the project directory of a file for a server: the nearest one above the file with the most significant
 /// marker, or the root.
 pub(crate) fn project(context: &Context, server: &LanguageServerConfig, place: &SafePath) -> PathBuf {
-    let root = context.store().roots().get(place.root()).map_or(Path::new("/"), |root| &*root.canonical);
+    let root = context.root_path(place.root()).unwrap_or(Path::new("/"));
     let above: Vec<&Path> =
         place.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root)).collect();
     let found = server

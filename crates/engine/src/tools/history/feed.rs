@@ -284,7 +284,7 @@ impl<'a> HistoryAccess<'a> {
                 .next("Name a state directory (--state)."));
         }
         let place = options.path.as_deref().map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
-        let roots = 0..context.roots().len();
+        let roots = 0..context.root_count();
         // The watch begins before the log is first read, so that every later change wakes the feed.
         let watch = DirectoryWatch::new(roots.clone().filter_map(|root| context.history(root).directory()));
         let start = if let Some(since) = &options.since {
@@ -333,7 +333,7 @@ fn start_at_end(context: &Context, root: usize, options: &FeedOptions, path: Opt
 
 /// Returns the positions after a cursor, an operation, a mark or a moment.
 fn start_after(context: &Context, since: &str) -> Result<Vec<FeedPosition>> {
-    let roots = context.roots().len();
+    let roots = context.root_count();
     let cursor: Option<Vec<FeedPosition>> = since.split(',').map(FeedPosition::read).collect();
     if let Some(cursor) = cursor.filter(|cursor| cursor.len() == roots) {
         return Ok(cursor);

@@ -150,7 +150,7 @@ fn fitting(
 ) -> Result<Vec<(usize, LogEntry)>> {
     let (session, path) = (args.session.as_deref(), place.map(key));
     let filter = OperationFilter { session, path, ..OperationFilter::newest(limit) };
-    let roots = 0..context.roots().len();
+    let roots = 0..context.root_count();
     let found = roots.map(|root| context.history(root).operations(&filter)).collect::<Result<_>>()?;
     Ok(newest_first(found, |logged: &LogEntry| logged.at, limit))
 }
@@ -293,7 +293,7 @@ fn compared(call: Call<'_>, from: &str, to: &str, place: Option<&SafePath>, part
 pub(crate) fn operations_between(context: &Context, from: &str, to: &str) -> Result<Vec<(usize, Vec<LogEntry>)>> {
     let is_now = to == NOW_NAME;
     let start = find_moment(context, from)?;
-    let end = if is_now { Moment(vec![Some(u64::MAX); context.roots().len()]) } else { find_moment(context, to)? };
+    let end = if is_now { Moment(vec![Some(u64::MAX); context.root_count()]) } else { find_moment(context, to)? };
     let mut of_roots = Vec::new();
     for (root, (start, end)) in start.0.into_iter().zip(end.0).enumerate() {
         let (Some(start), Some(end)) = (start, end) else { continue };

@@ -144,7 +144,7 @@ impl HistoryAccess<'_> {
     /// Errors: those of the session store.
     pub fn collect_garbage(&self, retention: Retention) -> Result<GcStats> {
         let mut all = GcStats::default();
-        for root in 0..self.context.roots().len() {
+        for root in 0..self.context.root_count() {
             let freed = self.context.history(root).collect_garbage(retention)?;
             all.operations += freed.operations;
             all.contents += freed.contents;
@@ -165,7 +165,7 @@ impl HistoryAccess<'_> {
     pub fn store_unstored_contents(&self) {
         self.context.store().run_deferred();
         log::flush_log(self.context);
-        for history in (0..self.context.roots().len()).filter_map(|root| self.context.history_stores.opened(root)) {
+        for history in (0..self.context.root_count()).filter_map(|root| self.context.history_stores.opened(root)) {
             // If this fails, the next use of the history repeats it.
             let _ = history.run_deferred();
         }
@@ -182,7 +182,7 @@ pub(crate) fn newest_operations(
     mut take: impl FnMut(usize, LogEntry) -> Result<ControlFlow<()>>,
 ) -> Result<Option<String>> {
     let HistoryQuery { from, session, path, most } = page;
-    let roots = context.roots().len();
+    let roots = context.root_count();
     let mut below = from.map_or_else(|| Some(vec![None; roots]), |from| cursor(from, roots)).ok_or_else(|| {
         Error::new(Code::CallInvalid, "There is no such page of the history.").next("Begin with the first one.")
     })?;

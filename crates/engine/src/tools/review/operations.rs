@@ -176,7 +176,7 @@ impl Review<'_> {
         let mut turns = TurnNames::of(self.context, &found)?;
         let mut operations = Vec::with_capacity(found.len());
         let models: Vec<SessionModels> =
-            (0..self.context.roots().len()).map(|root| models(self.context, root)).collect();
+            (0..self.context.root_count()).map(|root| models(self.context, root)).collect();
         for (root, logged) in &found {
             let mut view = operation_view(self.context, *root, logged, 0..query.files)?;
             view.turn = turns.next_turn(*root, logged);
@@ -200,7 +200,7 @@ impl Review<'_> {
     /// Errors: those of the session store.
     pub fn newest_operations(&self) -> Result<Vec<String>> {
         let mut names = Vec::new();
-        for root in 0..self.context.roots().len() {
+        for root in 0..self.context.root_count() {
             names.extend(self.context.history(root).newest()?.map(|id| id.to_string()));
         }
         Ok(names)
@@ -208,7 +208,7 @@ impl Review<'_> {
 
     /// Returns the models of the sessions in the history, as far as the callers named them.
     pub fn models(&self) -> Vec<String> {
-        let all = (0..self.context.roots().len()).map(|root| models(self.context, root));
+        let all = (0..self.context.root_count()).map(|root| models(self.context, root));
         let names: BTreeSet<String> =
             all.flat_map(|models| models.names().into_iter().map(str::to_owned).collect::<Vec<_>>()).collect();
         names.into_iter().collect()

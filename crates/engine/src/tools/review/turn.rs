@@ -29,7 +29,7 @@ impl TurnNames {
     /// Errors: those of the session store.
     pub(crate) fn of(context: &Context, page: &[(usize, LogEntry)]) -> Result<TurnNames> {
         let mut moments: HashMap<(usize, String), Vec<u64>> = HashMap::new();
-        for root in 0..context.roots().len() {
+        for root in 0..context.root_count() {
             let Some((_, newest)) = page.iter().find(|(of, _)| *of == root) else { continue };
             let below = Some(newest.id.number.saturating_add(1));
             let filter = OperationFilter { tool: Some(TURN), below, ..OperationFilter::newest(TURNS_READ_MAX) };

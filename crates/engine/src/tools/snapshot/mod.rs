@@ -87,7 +87,7 @@ pub(crate) fn snapshot(call: Call<'_>, input: Value) -> Result<Answer> {
     call.caller.begin(CallPhase::Reading, 0);
     let (mut text, mut files, mut total) = (String::new(), Vec::new(), 0);
     let (mut scanned, mut operations) = (0, Vec::new());
-    for root in 0..call.roots().len() {
+    for root in 0..call.root_count() {
         let taken = RootScan { call, root, note: &note, dry_run }.run()?;
         text.push_str(&describe(&call, root, &taken, dry_run));
         total += taken.changes.len();
@@ -105,7 +105,7 @@ pub(crate) fn snapshot(call: Call<'_>, input: Value) -> Result<Answer> {
 
 /// Describes the snapshot of a root.
 fn describe(context: &Context, root: usize, taken: &RootSnapshot, dry_run: bool) -> String {
-    let name = context.roots().get(root).map(emendate_fs::shown).unwrap_or_default();
+    let name = context.root_path(root).map(emendate_fs::shown).unwrap_or_default();
     let RootSnapshot { is_first, files, operations, changes, left_out, unstored } = taken;
     let mut text = match (is_first, changes.len()) {
         (true, 0) => format!("First snapshot of {name}: {files} files. Changes from now on will be found.\n"),
@@ -164,7 +164,7 @@ impl RootScan<'_> {
         let is_first = files.is_none();
         let known = if is_first { Some(history.all_newest_seen()?) } else { None };
         let earlier = EarlierState { files: files.unwrap_or_default(), known };
-        let path = context.roots().get(self.root).copied().unwrap_or(Path::new("/"));
+        let path = context.root_path(self.root).unwrap_or(Path::new("/"));
         let root = context.store().resolve_no_follow(path)?;
         let (found, left_out, mut findings) = self.scan(&earlier, root)?;
         self.find_deleted(&earlier, &found, &mut findings)?;

@@ -65,7 +65,7 @@ struct ForeignUseSearch<'a> {
 /// Returns a note about files near `home` that import the renamed name; `None` if there are none, or they cannot be
 /// searched.
 pub(crate) fn used_elsewhere(call: Call<'_>, home: &SafePath, text: &str, old: &str, new: &str) -> Option<String> {
-    let root = call.store().roots().get(home.root())?.canonical.clone();
+    let root = call.root_path(home.root())?.to_owned();
     let folder = call.store().resolve_path(&root).ok()?;
     let scope = WalkFilter::new(call.caller, &folder, &[], false, false).ok()?;
     let module = home.absolute().file_stem()?.to_string_lossy().into_owned();

@@ -45,7 +45,7 @@ pub(crate) fn references_elsewhere(call: Call<'_>, place: &SafePath, args: &Edit
         .splices(place, snapshot.text(), args.symbol_ref(), SymbolAction::Rename, &new, |_| Advice::default())
         .ok()?;
     let at = offset(snapshot, splices.edits.first()?.0)?;
-    let root = call.store().roots().get(place.root())?.canonical.clone();
+    let root = call.root_path(place.root())?.to_owned();
     servers.into_iter().filter(|_| text.len() <= TEXT_BYTES_MAX).find_map(|server| {
         let language = server.language(place.relative(), place.absolute())?;
         let project = diagnose::project(&call, server, place);

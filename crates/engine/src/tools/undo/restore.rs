@@ -179,7 +179,7 @@ fn side_at(context: &Context, root: usize, place: &SafePath, logged: &LogEntry, 
     let filter = OperationFilter { path: Some(key(place)), ..OperationFilter::default() };
     let (mut last, mut first): (Option<PastState>, Option<PastState>) = (None, None);
     // Operations of the history of another root are in order by their time.
-    for of in 0..context.roots().len() {
+    for of in 0..context.root_count() {
         let (is_here, history) = (of == root, context.history(of));
         let below = Some(upto).filter(|_| is_here);
         let mut older = logged_operations(history, OperationFilter { below, ..filter });
@@ -194,7 +194,7 @@ fn side_at(context: &Context, root: usize, place: &SafePath, logged: &LogEntry, 
         return Ok(last);
     }
     // No earlier operation touched it, so its state is the one that the first later operation found.
-    for of in 0..context.roots().len() {
+    for of in 0..context.root_count() {
         for later in logged_operations(context.history(of), filter) {
             let later = later?;
             if of == root && later.id.number < upto {

@@ -116,7 +116,7 @@ impl HistoryGaps {
 /// Returns the newest operation of a session if it is an undo or a rewind that is in effect.
 fn last_undo(context: &Context, session: Option<&str>) -> Option<OperationId> {
     let filter = OperationFilter { session: Some(session?), ..OperationFilter::newest(1) };
-    let newest = (0..context.roots().len()).filter_map(|root| context.history(root).operations(&filter).ok()?.pop());
+    let newest = (0..context.root_count()).filter_map(|root| context.history(root).operations(&filter).ok()?.pop());
     let last = newest.max_by_key(|logged| logged.at)?;
     (matches!(last.operation.role, Role::Undo(_)) && last.undone_by.is_none()).then_some(last.id)
 }
@@ -126,7 +126,7 @@ fn last_undo(context: &Context, session: Option<&str>) -> Option<OperationId> {
 /// Errors: `operation.not_found`, and `call.invalid` for a number that occurs in several roots.
 pub(crate) fn operation(context: &Context, name: OperationName) -> Result<(usize, LogEntry)> {
     let mut found = Vec::new();
-    for root in 0..context.roots().len() {
+    for root in 0..context.root_count() {
         found.extend(context.history(root).operation(name)?.map(|logged| (root, logged)));
     }
     if found.len() > 1 {
@@ -294,7 +294,7 @@ fn select_last(
 ) -> Result<UndoSelection> {
     let place = path.map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
     let (mut found, mut last_edit) = (Vec::new(), None);
-    for root in 0..context.roots().len() {
+    for root in 0..context.root_count() {
         match last_of(context, root, session, place.as_ref().map(key), redo, times)? {
             UndoCandidates::Known { candidates, edited_at } => {
                 found.push(candidates);
