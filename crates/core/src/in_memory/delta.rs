@@ -5,8 +5,7 @@ use super::limited;
 use super::options::ApplyOptions;
 use super::outcome::{AppliedFiles, ChangedFile, ChangedSpan, FileChangeKind};
 use crate::error::Result;
-use crate::formats::print::{FileDelta, PrintFormat};
-use crate::locate::op::FileMode;
+use crate::formats::print::{FileDelta, FileVersions, PrintFormat};
 use crate::note::Notes;
 use crate::text::change::ChangeSet;
 use crate::text::explain;
@@ -118,36 +117,20 @@ pub fn convert<V: View + ?Sized>(files: &V, patch: &str, to: &str, options: &App
             if from.is_some()
                 && let Some(lost) = files.file(path)?.filter(|_| !changed.values().any(is_source))
             {
-                versions.push(FileVersions { path, from: None, before: Some(lost), after: None, executable: None });
+                versions.push(FileVersions::removed(path.clone(), lost));
             }
             let before = files.file(from.unwrap_or(path))?;
             let after = file.text.as_deref().map(Snapshot::open_text).transpose()?;
             notes.extend(file.notes.iter().cloned());
-            versions.push(FileVersions { path, from, before, after, executable: file.executable });
+            versions.push(FileVersions {
+                path: path.clone(),
+                from: from.map(str::to_owned),
+                before,
+                after,
+                executable: (None, file.executable),
+            });
         }
         let deltas: Vec<FileDelta<'_>> = versions.iter().map(FileVersions::delta).collect();
         Ok(PatchText { text: target.print(&deltas)?, from: format, to: target.name, notes })
     })
-}
-
-/// A file before and after a patch.
-struct FileVersions<'a> {
-    path: &'a str,
-    from: Option<&'a str>,
-    before: Option<Snapshot>,
-    after: Option<Snapshot>,
-    executable: Option<bool>,
-}
-
-impl FileVersions<'_> {
-    fn delta(&self) -> FileDelta<'_> {
-        let mode = |executable| if executable { FileMode::Executable } else { FileMode::Regular };
-        FileDelta {
-            path: self.path,
-            from: self.from,
-            before: self.before.as_ref(),
-            after: self.after.as_ref(),
-            modes: (None, self.executable.map(mode)),
-        }
-    }
 }

@@ -10,8 +10,8 @@ use crate::pipeline::plan::{request_tree, target};
 use crate::session::registers::load_registers;
 use crate::tools::apply::{self, ParsedEdits, parse_edits, parse_input};
 use crate::tools::tool_input::{AnswerText, ToolInput};
-use emendate_core::print::{FileDelta, PrintFormat};
-use emendate_core::{Code, Error, FileMode, Result, Snapshot};
+use emendate_core::print::{FileDelta, FileVersions, PrintFormat};
+use emendate_core::{Code, Error, Result};
 use emendate_fs::SafePath;
 use schemars::JsonSchema;
 use schemars::schema_for;
@@ -27,15 +27,6 @@ pub(crate) struct ConvertInput {
     to: String,
     #[serde(flatten)]
     edits: apply::ApplyInput,
-}
-
-/// One file, before and after.
-struct ConvertedFile {
-    path: String,
-    from: Option<String>,
-    before: Option<Snapshot>,
-    after: Option<Snapshot>,
-    modes: (Option<FileMode>, Option<FileMode>),
 }
 
 /// The input of the tool.
@@ -62,7 +53,7 @@ pub(crate) fn convert(call: Call<'_>, tool: &'static str, mut input: Value) -> R
         files.push(turned(plan, &directory)?);
         notes.extend(plan.outcome.notes.iter().chain(plan.outcome.ops.iter().flat_map(|op| &op.notes)).cloned());
     }
-    let deltas: Vec<FileDelta<'_>> = files.iter().map(ConvertedFile::delta).collect();
+    let deltas: Vec<FileDelta<'_>> = files.iter().map(FileVersions::delta).collect();
     let text = target.print(&deltas)?;
     whole(&text, call.reply_limits())?;
     let mut data = Map::new();
@@ -89,7 +80,7 @@ fn whole(text: &str, limits: ReplyLimits) -> Result<()> {
 }
 
 /// Returns the removal of the file that a moved file replaces, unless it is moved itself.
-fn replaced(plan: &FilePlan, plans: &[FilePlan], directory: &Path) -> Option<ConvertedFile> {
+fn replaced(plan: &FilePlan, plans: &[FilePlan], directory: &Path) -> Option<FileVersions> {
     let CurrentState::File(now) = &plan.current else { return None };
     let is_moved = |plan: &FilePlan, to: &FilePlan| {
         let source = plan.source_file.as_ref().filter(|origin| !origin.copied);
@@ -97,16 +88,10 @@ fn replaced(plan: &FilePlan, plans: &[FilePlan], directory: &Path) -> Option<Con
     };
     let is_lost = plan.source_file.as_ref().is_some_and(|origin| !origin.copied)
         && !plans.iter().any(|other| is_moved(other, plan));
-    is_lost.then(|| ConvertedFile {
-        path: relative_name(directory, &plan.place),
-        from: None,
-        before: Some(now.snapshot.clone()),
-        after: None,
-        modes: (None, None),
-    })
+    is_lost.then(|| FileVersions::removed(relative_name(directory, &plan.place), now.snapshot.clone()))
 }
 
-fn turned(plan: &FilePlan, directory: &Path) -> Result<ConvertedFile> {
+fn turned(plan: &FilePlan, directory: &Path) -> Result<FileVersions> {
     let is_link = matches!(plan.current, CurrentState::Link(_)) || matches!(plan.target, TargetState::Link(_));
     if is_link || plan.before.is_binary() {
         return Err(Error::new(Code::CallInvalid, "Only changes of text can be converted.")
@@ -116,15 +101,15 @@ fn turned(plan: &FilePlan, directory: &Path) -> Result<ConvertedFile> {
     let moved = plan.source_file.as_ref().filter(|origin| !origin.copied);
     let gone = plan.target == TargetState::Nothing;
     let was = match &plan.current {
-        CurrentState::File(now) if plan.executable.is_some() => Some(mode(now.meta.mode & 0o111 != 0)),
+        CurrentState::File(now) if plan.executable.is_some() => Some(now.meta.mode & 0o111 != 0),
         _ => None,
     };
-    Ok(ConvertedFile {
+    Ok(FileVersions {
         path: relative_name(directory, &plan.place),
         from: moved.map(|origin| relative_name(directory, &origin.place)),
         before: (matches!(plan.current, CurrentState::File(_)) || moved.is_some()).then(|| plan.before.clone()),
         after: if gone { None } else { Some(plan.after()?) },
-        modes: (was, plan.executable.map(mode)),
+        executable: (was, plan.executable),
     })
 }
 
@@ -132,20 +117,4 @@ fn turned(plan: &FilePlan, directory: &Path) -> Result<ConvertedFile> {
 fn relative_name(directory: &Path, place: &SafePath) -> String {
     let path = place.absolute();
     emendate_os::paths::with_slashes(&path.strip_prefix(directory).unwrap_or(path).to_string_lossy()).into_owned()
-}
-
-fn mode(executable: bool) -> FileMode {
-    if executable { FileMode::Executable } else { FileMode::Regular }
-}
-
-impl ConvertedFile {
-    fn delta(&self) -> FileDelta<'_> {
-        FileDelta {
-            path: &self.path,
-            from: self.from.as_deref(),
-            before: self.before.as_ref(),
-            after: self.after.as_ref(),
-            modes: self.modes,
-        }
-    }
 }

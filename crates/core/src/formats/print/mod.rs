@@ -70,6 +70,39 @@ impl<'a> FileDelta<'a> {
     }
 }
 
+/// A file before and after a change: what a [`FileDelta`] borrows.
+pub struct FileVersions {
+    /// The current path, or the former one of a deleted file.
+    pub path: String,
+    /// The former path, if it changed.
+    pub from: Option<String>,
+    /// The text before; `None` for a new file.
+    pub before: Option<Snapshot>,
+    /// The current text; `None` for a deleted file.
+    pub after: Option<Snapshot>,
+    /// Whether the file was executable, and whether it is; `None` where this is not stated.
+    pub executable: (Option<bool>, Option<bool>),
+}
+
+impl FileVersions {
+    /// Creates the removal of a file.
+    pub fn removed(path: String, before: Snapshot) -> FileVersions {
+        FileVersions { path, from: None, before: Some(before), after: None, executable: (None, None) }
+    }
+
+    /// Returns the change of the file.
+    pub fn delta(&self) -> FileDelta<'_> {
+        let mode = |executable| if executable { FileMode::Executable } else { FileMode::Regular };
+        FileDelta {
+            path: &self.path,
+            from: self.from.as_deref(),
+            before: self.before.as_ref(),
+            after: self.after.as_ref(),
+            modes: (self.executable.0.map(mode), self.executable.1.map(mode)),
+        }
+    }
+}
+
 /// A format that changes can be printed in.
 pub struct PrintFormat {
     /// The name used in calls.
