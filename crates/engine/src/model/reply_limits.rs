@@ -66,8 +66,14 @@ impl Default for ReplyLimits {
 /// Bytes of a snippet (seed 000), and of the smallest one worth showing.
 const SNIPPET_BYTES_MAX: usize = 1000;
 const SNIPPET_BYTES_MIN: usize = 200;
-/// Bytes of a diff.
-const DIFF_BYTES_MAX: usize = 8000;
+/// Bytes of the diff of one file: in the text of a reply, and in its data.
+const TEXT_DIFF_BYTES_MAX: usize = 8000;
+pub(crate) const DATA_DIFF_BYTES_MAX: usize = 64 << 10;
+/// Bytes of the diff in a refusal: of a file that changed since it was read, and since the operation to undo.
+pub(crate) const STALE_DIFF_BYTES_MAX: usize = 6000;
+pub(crate) const UNDO_DIFF_BYTES_MAX: usize = 4000;
+/// Bytes of the diff of one file in a question to a person.
+pub(crate) const QUESTION_DIFF_BYTES_MAX: usize = 256 << 10;
 /// Bytes of the original file in a reply that has it.
 const ORIGINAL_FILE_BYTES_MAX: usize = 64 << 10;
 /// Files that a reply about a change lists; further ones are counted.
@@ -191,7 +197,7 @@ impl ReplyLimits {
         let snippet = (self.text / 2 / files).min(SNIPPET_BYTES_MAX);
         FileBudget {
             snippet: if snippet < SNIPPET_BYTES_MIN { 0 } else { snippet },
-            diff: (self.text / 2 / files).min(DIFF_BYTES_MAX),
+            diff: (self.text / 2 / files).min(TEXT_DIFF_BYTES_MAX),
             patch: self.data / 4 / files,
             edits: self.data / 4 / files,
             original: if files == 1 { self.original.min(self.data / 4) } else { 0 },

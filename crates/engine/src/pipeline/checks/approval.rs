@@ -9,7 +9,7 @@ use crate::context::policy::{self, Access, BlockingRule, check_creation, documen
 use crate::model::approval::Approval;
 use crate::model::call_context::ChangeDisplay;
 use crate::model::raw_path;
-use crate::model::reply_limits::FileBudget;
+use crate::model::reply_limits::{FileBudget, QUESTION_DIFF_BYTES_MAX};
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use crate::pipeline::report::receipt::Receipt;
 use emendate_core::whole_text::whole_change;
@@ -24,9 +24,6 @@ const PROPOSED_TEXT_BYTES_MAX: usize = 256 << 10;
 
 /// Maximum number of files whose states after the change are part of a question.
 const STATES_MAX: usize = 100;
-
-/// Bytes of the diff of one file in a question.
-const DIFF_BYTES_MAX: usize = 256 << 10;
 
 impl BlockingRule {
     /// Formats the sentence that names the rule.
@@ -256,7 +253,7 @@ fn ask(
         let whole = plan.target == TargetState::File && plan.source.is_none();
         let after = plan.after().ok().filter(|after| whole && !after.is_binary());
         let hunks = after.as_ref().map(|_| explain::hunks(&plan.before, &plan.changes, 3));
-        let change = hunks.map(|hunks| explain::unified(&plan.place.shown(), &hunks, DIFF_BYTES_MAX));
+        let change = hunks.map(|hunks| explain::unified(&plan.place.shown(), &hunks, QUESTION_DIFF_BYTES_MAX));
         let mut plan = plan;
         plan.outcome.asking_rule = None;
         let mut file = Receipt::new(plan, true, FileBudget::default()).answer(false, ChangeDisplay::Diff).data;

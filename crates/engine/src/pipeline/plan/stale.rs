@@ -3,7 +3,7 @@
 use crate::context::history_stores::key;
 use crate::model::call_context::StalePolicy;
 use crate::model::raw_path;
-use crate::model::reply_limits::{LINE_CHARS_MAX, note_part};
+use crate::model::reply_limits::{LINE_CHARS_MAX, STALE_DIFF_BYTES_MAX, note_part};
 use crate::pipeline::plan::placement::EditedFile;
 use crate::session::base;
 use chrono::{DateTime, SecondsFormat};
@@ -18,9 +18,6 @@ use emendate_core::{MergeBase, Note};
 use emendate_fs::{FileMeta, SafePath};
 use emendate_history::{LineSet, Record, RecordOrigin};
 use serde_json::{Value, json};
-
-/// Bytes of diff in an error.
-const DIFF_BYTES_MAX: usize = 6000;
 
 const MODIFIED_MESSAGE: &str = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.";
 
@@ -63,8 +60,8 @@ impl EditedFile<'_> {
             let next = fill_empty_file("Send its new text as a new file.");
             return error.evidence("The file is empty now.").next(unkept.map_or(next, Advice::from));
         }
-        let hunks = explain::reply_hunks(seen, theirs, 3, 2 * DIFF_BYTES_MAX);
-        let room = (self.call.reply_limits().text / 4).min(DIFF_BYTES_MAX);
+        let hunks = explain::reply_hunks(seen, theirs, 3, 2 * STALE_DIFF_BYTES_MAX);
+        let room = (self.call.reply_limits().text / 4).min(STALE_DIFF_BYTES_MAX);
         let diff = explain::unified(&self.place.shown(), &hunks, room);
         let mut error = error
             .evidence(format!("What changed since you read it:\n{}", diff.text))

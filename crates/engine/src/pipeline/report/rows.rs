@@ -1,15 +1,13 @@
 //! The answer as rows below a header, in the line format of the edit.
 
 use crate::model::reply::Answer;
+use crate::model::reply_limits::DATA_DIFF_BYTES_MAX;
 use crate::pipeline::report::receipt::Receipt;
 use emendate_core::explain::DiffHunk;
 use emendate_core::line_edits::ReplacedLines;
 use emendate_core::{HeaderStyle, Note, ShortTag, Snapshot, explain, line_edits};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-
-/// Bytes of the diff in a reply's data.
-const DIFF_BYTES_MAX: usize = 64 << 10;
 
 /// Replaced ranges that a reply quotes.
 const QUOTED_RANGES_MAX: usize = 4;
@@ -37,7 +35,7 @@ impl Receipt {
         }
         let data = json!({
             "header": line,
-            "diff": explain::unified(&path, &shown, DIFF_BYTES_MAX).text,
+            "diff": explain::unified(&path, &shown, DATA_DIFF_BYTES_MAX).text,
             "firstChangedLine": line_edits::first_changed(&shown),
             "op": if plan.creates() { "create" } else { "update" },
             "diagnostics": Value::Null,

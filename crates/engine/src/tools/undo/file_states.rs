@@ -5,6 +5,7 @@ use crate::context::history_stores::{key, log_path};
 use crate::context::policy::Access;
 use crate::context::{Context, LoadedFile};
 use crate::model::call_size::check_call_size;
+use crate::model::reply_limits::UNDO_DIFF_BYTES_MAX;
 use crate::pipeline::plan::file_plan::{
     CurrentState, FilePlan, SeenUpdate, TargetState, replace_all_bytes, without_ops,
 };
@@ -18,8 +19,6 @@ use std::ffi::OsString;
 
 /// Bytes of a binary file whose versions are compared.
 const COMPARED_BINARY_BYTES_MAX: usize = 16 << 20;
-/// Bytes of diff in an error.
-const DIFF_BYTES_MAX: usize = 4000;
 
 /// The limit on the bytes of all files that an undo changes.
 ///
@@ -169,8 +168,8 @@ pub(crate) fn is_same_content(now: &CurrentState, side: Option<FileState>) -> bo
 
 /// Describes the changes since the operation.
 pub(super) fn difference(place: &SafePath, left: &Snapshot, now: &Snapshot) -> String {
-    let hunks = explain::reply_hunks(left, &ChangeSet::diff(left, now), 3, 2 * DIFF_BYTES_MAX);
-    format!("What changed since:\n{}", explain::unified(&place.shown(), &hunks, DIFF_BYTES_MAX).text)
+    let hunks = explain::reply_hunks(left, &ChangeSet::diff(left, now), 3, 2 * UNDO_DIFF_BYTES_MAX);
+    format!("What changed since:\n{}", explain::unified(&place.shown(), &hunks, UNDO_DIFF_BYTES_MAX).text)
 }
 
 /// Creates the error for an operation whose contents were not kept.
