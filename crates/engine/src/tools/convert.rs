@@ -11,7 +11,7 @@ use crate::session::registers::load_registers;
 use crate::tools::apply::{self, ParsedEdits, parse_edits, parse_input};
 use crate::tools::tool_input::{AnswerText, ToolInput};
 use emendate_core::print::{FileDelta, FileVersions, PrintFormat};
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Code, Error, OverlayEntry as _, Result};
 use emendate_fs::SafePath;
 use schemars::JsonSchema;
 use schemars::schema_for;
@@ -82,12 +82,8 @@ fn whole(text: &str, limits: ReplyLimits) -> Result<()> {
 /// Returns the removal of the file that a moved file replaces, unless it is moved itself.
 fn replaced(plan: &FilePlan, plans: &[FilePlan], directory: &Path) -> Option<FileVersions> {
     let CurrentState::File(now) = &plan.current else { return None };
-    let is_moved = |plan: &FilePlan, to: &FilePlan| {
-        let source = plan.source_file.as_ref().filter(|origin| !origin.copied);
-        source.is_some_and(|origin| origin.place.absolute() == to.place.absolute())
-    };
-    let is_lost = plan.source_file.as_ref().is_some_and(|origin| !origin.copied)
-        && !plans.iter().any(|other| is_moved(other, plan));
+    let is_lost =
+        plan.move_source().is_some() && !plans.iter().any(|other| other.moved_from() == Some(plan.place.absolute()));
     is_lost.then(|| FileVersions::removed(relative_name(directory, &plan.place), now.snapshot.clone()))
 }
 
@@ -98,7 +94,7 @@ fn turned(plan: &FilePlan, directory: &Path) -> Result<FileVersions> {
             .evidence(plan.place.shown())
             .next("Omit that file, or apply the edits as they are."));
     }
-    let moved = plan.source_file.as_ref().filter(|origin| !origin.copied);
+    let moved = plan.move_source();
     let gone = plan.target == TargetState::Nothing;
     let was = match &plan.current {
         CurrentState::File(now) if plan.executable.is_some() => Some(now.meta.mode & 0o111 != 0),
@@ -106,7 +102,7 @@ fn turned(plan: &FilePlan, directory: &Path) -> Result<FileVersions> {
     };
     Ok(FileVersions {
         path: relative_name(directory, &plan.place),
-        from: moved.map(|origin| relative_name(directory, &origin.place)),
+        from: moved.map(|origin| relative_name(directory, origin)),
         before: (matches!(plan.current, CurrentState::File(_)) || moved.is_some()).then(|| plan.before.clone()),
         after: if gone { None } else { Some(plan.after()?) },
         executable: (was, plan.executable),

@@ -10,13 +10,13 @@ use crate::model::call_context::CallContext;
 use crate::model::call_origin::CallOrigin;
 use crate::model::reply::clip;
 use crate::pipeline::checks::repeat::remember_change;
-use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SourceFile, TargetState};
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::session::in_doubt::{confirm_own_operations, resolve_selected};
 use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::session::turns::begin_turn_of_call;
 use emendate_core::explain::{self, DiffStat};
 use emendate_core::{Code, ContentId, Error, Phrase, Result, Tier, advice, work};
-use emendate_fs::FileMeta;
+use emendate_fs::{FileMeta, SafePath};
 use emendate_history::{
     ByteReplacement, CONTENT_BYTES_MAX, ChangeContent, FileChange, FileKind, FileState, LogReceipt, Operation,
     OperationId, OperationOutcome, OwnedContent, Record, SessionUpdate, VersionBody,
@@ -62,8 +62,7 @@ impl<'a> LoggedChange<'a> {
         } else {
             explain::count_changes(&plan.before, &plan.changes)
         };
-        let moved_from =
-            plan.source_file.as_ref().filter(|origin| !origin.copied).map(|origin| key(&origin.place).to_vec());
+        let moved_from = plan.move_source().map(|source| key(source).to_vec());
         let lost = plan.target == TargetState::Nothing && !plan.is_move_source && !plan.before.is_binary();
         let lost = if lost { plan.before.lines().count(plan.before.text()) } else { stat.removed };
         let (added, removed) = (stat.added as u64, lost as u64);
@@ -187,15 +186,14 @@ pub(crate) fn log_intent<'a>(
 /// remain valid.
 fn remember_versions(call: Call<'_>, moved: &LoggedChange<'_>) -> Result<()> {
     let (plan, Some(record)) = (moved.plan, moved.record) else { return Ok(()) };
-    let same_root = |source: &&SourceFile| source.place.root() == plan.place.root();
-    let source = plan.source_file.as_ref().filter(|it| !it.copied && !plan.seen.unseen).filter(same_root);
-    let Some(source) = source else { return Ok(()) };
+    let has_record = |source: &&SafePath| source.root() == plan.place.root() && !plan.seen.unseen;
+    let Some(source) = plan.move_source().filter(has_record) else { return Ok(()) };
     let (sessions, session) = (call.sessions(&plan.place), &call.caller.session);
-    if let Some(words) = sessions.words(key(&source.place))?.filter(|_| !policy::is_secret(&plan.place)) {
+    if let Some(words) = sessions.words(key(source))?.filter(|_| !policy::is_secret(&plan.place)) {
         // Anchors that the new name has already were shown under it.
         sessions.keep_words(key(&plan.place), &words, None)?;
     }
-    let known = sessions.versions(session, key(&source.place))?;
+    let known = sessions.versions(session, key(source))?;
     let earlier = known.iter().rev().filter(|known| known.content != record.content);
     // The version that was written stays the latest one.
     earlier

@@ -2,6 +2,7 @@
 
 use crate::context::policy::BlockingRule;
 use crate::context::{Context, LoadedFile};
+use crate::model::change_kind::ChangeKind;
 use crate::session::base;
 use emendate_core::explain;
 use emendate_core::line_edits::ReplacedLines;
@@ -247,6 +248,23 @@ impl FilePlan {
         matches!(self.current, CurrentState::Nothing)
     }
 
+    /// The kind of the change.
+    pub(crate) fn kind(&self) -> ChangeKind {
+        match (&self.current, &self.target, &self.source_file) {
+            (_, TargetState::Nothing, _) => ChangeKind::Delete,
+            (_, _, Some(origin)) if origin.copied => ChangeKind::Copy,
+            (_, _, Some(_)) => ChangeKind::Move,
+            (_, TargetState::Link(_), _) => ChangeKind::Link,
+            (CurrentState::Nothing, ..) => ChangeKind::Create,
+            _ => ChangeKind::Update,
+        }
+    }
+
+    /// The former path of a moved file.
+    pub(crate) fn move_source(&self) -> Option<&SafePath> {
+        self.source_file.as_ref().filter(|origin| !origin.copied).map(|origin| &origin.place)
+    }
+
     /// True when there is something to write: a difference, or a new file.
     pub(crate) fn writes(&self) -> bool {
         match (&self.current, &self.target) {
@@ -324,7 +342,7 @@ impl OverlayEntry<Path> for FilePlan {
     }
 
     fn moved_from(&self) -> Option<&Path> {
-        self.source_file.as_ref().filter(|origin| !origin.copied).map(|origin| origin.place.absolute())
+        self.move_source().map(SafePath::absolute)
     }
 }
 

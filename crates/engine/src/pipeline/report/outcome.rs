@@ -197,10 +197,12 @@ pub(crate) fn count_changes(receipts: &[Receipt]) -> ChangeCounts {
         counts.tier = counts.tier.max(plan.outcome.ops.iter().map(|op| op.tier.number().into()).max());
         counts.dry_run |= receipt.dry_run;
         if receipt.is_written() {
-            let moved = plan.source_file.as_ref().filter(|source| !source.copied).map(|source| &source.place);
             counts.files += 1;
-            counts.instructions |=
-                moved.into_iter().chain([&plan.place]).any(|place| policy::is_instructions(place.absolute()));
+            counts.instructions |= plan
+                .move_source()
+                .into_iter()
+                .chain([&plan.place])
+                .any(|place| policy::is_instructions(place.absolute()));
             counts.paths.push(plan.place.absolute().to_owned());
         }
     }

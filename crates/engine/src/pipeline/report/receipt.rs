@@ -4,6 +4,7 @@ pub(crate) mod edits;
 
 use crate::context::policy;
 use crate::model::call_context::ChangeDisplay;
+use crate::model::change_kind::ChangeKind;
 use crate::model::raw_path;
 use crate::model::reply::{Answer, clip};
 use crate::model::reply_limits::{FileBudget, note_part};
@@ -169,7 +170,7 @@ impl Receipt {
         if let Some(bytes) = raw_path::base64_if_needed(plan.place.absolute()) {
             put(&mut data, raw_path::RAW_PATH_FIELD, bytes.into());
         }
-        put(&mut data, "type", kind(plan).into());
+        put(&mut data, "type", plan.kind().name().into());
         if let Some(origin) = &plan.source_file {
             put(&mut data, "from", origin.place.shown().into());
             if let Some(bytes) = raw_path::base64_if_needed(origin.place.absolute()) {
@@ -273,7 +274,7 @@ impl Receipt {
 
     /// True when the call created the file.
     pub(crate) fn is_created(&self) -> bool {
-        kind(&self.plan) == "create"
+        self.plan.kind() == ChangeKind::Create
     }
 
     /// True when the file was written.
@@ -374,18 +375,6 @@ fn not_applied(failed: &[Error]) -> String {
     out
 }
 
-/// Returns one word for the change of the file.
-fn kind(plan: &FilePlan) -> &'static str {
-    match (&plan.current, &plan.target, &plan.source_file) {
-        (_, TargetState::Nothing, _) => "delete",
-        (_, _, Some(origin)) if origin.copied => "copy",
-        (_, _, Some(_)) => "move",
-        (_, TargetState::Link(_), _) => "link",
-        (CurrentState::Nothing, ..) => "create",
-        _ => "update",
-    }
-}
-
 fn headline(plan: &FilePlan, path: &str, stat: DiffStat, replacements: usize, dry_run: bool) -> String {
     if !plan.writes() {
         return format!("The file {path} already has exactly this text; nothing was written.");
@@ -396,12 +385,9 @@ fn headline(plan: &FilePlan, path: &str, stat: DiffStat, replacements: usize, dr
         TargetState::Link(target) if plan.source_file.is_none() => format!(" as a symbolic link to {}", shown(target)),
         _ => String::new(),
     };
-    let verb = match kind(plan) {
-        "delete" => "deleted",
-        "copy" => "copied",
-        "move" => "moved",
-        "create" | "link" => "created",
-        _ => "updated",
+    let verb = match plan.kind() {
+        ChangeKind::Link => ChangeKind::Create.participle(),
+        kind => kind.participle(),
     };
     let be = if dry_run { "would be " } else { "has been " };
     // An undo restores the whole mode.

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::context::history_stores::log_path;
+use crate::model::change_kind::ChangeKind;
 use crate::model::hunk_numbers::listing;
 use crate::model::raw_path;
 use crate::model::reply_limits::LISTED_FILES_MAX;
@@ -115,23 +116,14 @@ fn moment(at: i64) -> String {
     at.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// Returns one word for the change of a file.
-pub(crate) fn kind(file: &FileChange) -> &'static str {
+/// Returns the kind of the change of a file.
+pub(crate) fn change_kind(file: &FileChange) -> ChangeKind {
     match (file.before, file.after) {
-        _ if file.moved_from.is_some() => "move",
-        (None, _) => "create",
-        (_, None) => "delete",
-        (_, Some(FileState { kind: FileKind::Link, .. })) => "link",
-        _ => "update",
-    }
-}
-
-fn done(kind: &str) -> &'static str {
-    match kind {
-        "create" => "created",
-        "delete" => "deleted",
-        "link" => "linked",
-        _ => "updated",
+        _ if file.moved_from.is_some() => ChangeKind::Move,
+        (None, _) => ChangeKind::Create,
+        (_, None) => ChangeKind::Delete,
+        (_, Some(FileState { kind: FileKind::Link, .. })) => ChangeKind::Link,
+        _ => ChangeKind::Update,
     }
 }
 
@@ -148,7 +140,7 @@ pub(crate) fn summary(file: &FileChange, path: &str) -> String {
     };
     match &file.moved_from {
         Some(from) => format!("{path}: moved from {}{mode}", shown(from)),
-        None => format!("{path}: {}{mode}", done(kind(file))),
+        None => format!("{path}: {}{mode}", change_kind(file).participle()),
     }
 }
 
@@ -156,7 +148,7 @@ pub(crate) fn file_data(file: &FileChange, path: &str) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("filePath".to_owned(), path.into());
     out.extend(raw_text(&file.path).map(|bytes| (raw_path::RAW_PATH_FIELD.to_owned(), bytes.into())));
-    out.insert("type".to_owned(), kind(file).into());
+    out.insert("type".to_owned(), change_kind(file).name().into());
     if let Some(from) = &file.moved_from {
         out.insert("from".to_owned(), shown(from).into());
         out.extend(raw_text(from).map(|bytes| ("from_b64".to_owned(), bytes.into())));

@@ -5,7 +5,9 @@ use crate::context::history_stores::{key, log_path};
 use crate::context::policy::Access;
 use crate::session::in_doubt::resolve_all_in_doubt;
 use crate::session::refusals::models;
-use crate::tools::history::operation_list::{LastUndo, from_its_source, kind, reversal_of, tool_name, visible_files};
+use crate::tools::history::operation_list::{
+    LastUndo, change_kind, from_its_source, reversal_of, tool_name, visible_files,
+};
 use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::review::Review;
 use crate::tools::review::turn::TurnNames;
@@ -271,7 +273,7 @@ pub(crate) fn file_view(context: &Context, file: &FileChange) -> FileView {
     FileView {
         path: log_path(&file.path).to_owned(),
         below_root: below(&file.path),
-        kind: kind(file),
+        kind: change_kind(file).name(),
         moved_from: file.moved_from.as_deref().map(below),
         added: file.added,
         removed: file.removed,

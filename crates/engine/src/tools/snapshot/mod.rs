@@ -14,7 +14,7 @@ use crate::model::reply_limits::LISTED_FILES_MAX;
 use crate::pipeline::report::rendered::files_data;
 use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
 use crate::session::outside::{OutsideChange, last_known, log_changes, outside_change};
-use crate::tools::history::operation_list::{file_data, kind, shown};
+use crate::tools::history::operation_list::{change_kind, file_data, shown};
 use crate::tools::snapshot::reader::{ChunkReader, EarlierState, FoundFiles, FreshFile, LeftOut};
 use crate::tools::snapshot::scan::TreeWalk;
 use crate::tools::tool_input::ToolInput;
@@ -117,7 +117,7 @@ fn describe(context: &Context, root: usize, taken: &RootSnapshot, dry_run: bool)
         }
     };
     for file in changes.iter().take(LISTED_FILES_MAX) {
-        let _ = writeln!(text, "{} {}  +{} -{}", kind(file), shown(&file.path), file.added, file.removed);
+        let _ = writeln!(text, "{} {}  +{} -{}", change_kind(file).name(), shown(&file.path), file.added, file.removed);
     }
     if changes.len() > LISTED_FILES_MAX {
         let _ = writeln!(
