@@ -78,6 +78,12 @@ pub(crate) fn file_json(path: &Path, mut said: Value) -> Value {
     said
 }
 
+/// Returns the fields that identify a file in JSON.
+pub(crate) fn file_fields(path: &Path) -> Map<String, Value> {
+    let bytes = base64_if_needed(path).map(|bytes| (RAW_PATH_FIELD.to_owned(), bytes.into()));
+    [("filePath".to_owned(), shown(path).into())].into_iter().chain(bytes).collect()
+}
+
 /// Returns the path in the JSON about a file, whatever its name.
 pub fn path_of_json(file: &Map<String, Value>) -> PathBuf {
     let text = |key: &str| file.get(key).and_then(Value::as_str);

@@ -18,7 +18,6 @@ use crate::pipeline::checks::approval::declined;
 use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
 use emendate_core::{Code, Error, Result};
 use emendate_history::{Deadline, DirectoryWatch, QuestionLock, QuestionStore};
-use serde_json::Value;
 use std::time::Duration;
 
 /// Characters of a reason.
@@ -74,11 +73,8 @@ fn record_of(answer: &PersonAnswer, record: &QuestionRecord) -> Result<AnswerRec
         }
         PersonAnswer::Correct { texts } => {
             for (path, _) in texts {
-                let files = record.question["files"].as_array().into_iter().flatten();
-                let is_correctable = files
-                    .filter_map(Value::as_object)
-                    .any(|file| path_of_json(file) == *path && file.get("proposed").is_some_and(Value::is_string));
-                if !is_correctable {
+                let mut files = record.question.files.iter();
+                if !files.any(|file| path_of_json(&file.data) == *path && file.proposed.is_some()) {
                     let what = format!("The text of {} cannot be corrected.", emendate_fs::shown(path));
                     return Err(Error::new(Code::CallInvalid, what)
                         .next("Name a file of the question whose text is shown, or approve or deny it."));
@@ -119,7 +115,7 @@ fn carry_out(
 
 /// Makes a call again with a person's answer.
 fn call_again(engine: &Engine, record: &QuestionRecord, answer: &AnswerRecord) -> Reply {
-    let caller = CallContext { approval: Some(answer.approval(record.digest())), ..record.caller.context() };
+    let caller = CallContext { approval: Some(answer.approval(&record.question.digest)), ..record.caller.context() };
     match record.profile.as_deref().and_then(profile).and_then(|profile| profile.find_view(&record.tool)) {
         Some(view) => view.call(engine, &caller, record.input.clone()),
         None => engine.call(&caller, &record.tool, record.input.clone()),
@@ -130,13 +126,12 @@ fn call_again(engine: &Engine, record: &QuestionRecord, answer: &AnswerRecord) -
 fn is_written(context: &Context, record: &QuestionRecord) -> bool {
     // An operation in doubt is resolved by the files, too.
     let _ = resolve_all_in_doubt(context);
-    let Some(states) = record.question["states"].as_array().filter(|states| !states.is_empty()) else { return false };
+    let Some(states) = record.question.states.as_ref().filter(|states| !states.is_empty()) else { return false };
     states.iter().all(|state| {
-        let Some(after) = state["after"].as_str() else { return false };
-        let path = state.as_object().map(path_of_json).unwrap_or_default();
-        let Ok(place) = context.store().resolve_no_follow(&path) else { return false };
+        let Some(after) = &state.after else { return false };
+        let Ok(place) = context.store().resolve_no_follow(&path_of_json(&state.file)) else { return false };
         let Ok(now) = current_side(context, &place) else { return false };
-        now.map_or_else(String::new, |now| now.content.to_string()) == after
+        now.map_or_else(String::new, |now| now.content.to_string()) == *after
     })
 }
 

@@ -9,6 +9,7 @@ pub(crate) use carry_out::answer_question;
 
 use crate::api::questions::record::QuestionRecord;
 use crate::context::Context;
+use crate::model::question::{AskedFile, Question};
 use crate::model::raw_path::path_of_json;
 use chrono::{DateTime, SecondsFormat, Utc};
 use emendate_core::{Code, Error, Result};
@@ -95,8 +96,8 @@ pub struct PendingQuestion {
     pub tool: String,
     /// The files whose change needs a person.
     pub files: Vec<QuestionFile>,
-    /// The files as data, with structured patches.
-    data: Value,
+    /// The files as they are stored, with structured patches.
+    asked: Vec<AskedFile>,
 }
 
 impl PendingQuestion {
@@ -110,7 +111,7 @@ impl PendingQuestion {
             "until": moment(self.until),
             "session": self.session,
             "tool": self.tool,
-            "files": self.data,
+            "files": self.asked,
         })
     }
 }
@@ -129,26 +130,22 @@ fn pending_of(id: &str, record: &QuestionRecord, answer: Option<&[u8]>, is_held:
         until: DateTime::from_timestamp_micros(record.until).unwrap_or_default(),
         session: record.caller.session.clone(),
         tool: record.tool.clone(),
-        files: record.question["files"].as_array().into_iter().flatten().map(question_file).collect(),
-        data: record.question["files"].clone(),
+        files: record.question.files.iter().map(QuestionFile::of).collect(),
+        asked: record.question.files.clone(),
     }
 }
 
-/// Returns a file of a question.
-fn question_file(file: &Value) -> QuestionFile {
-    QuestionFile {
-        path: file.as_object().map(path_of_json).unwrap_or_default(),
-        rule: text_field(file, "rule"),
-        origin: text_field(file, "origin"),
-        summary: text_field(file, "summary"),
-        diff: text_field(file, "change"),
-        proposed: file["proposed"].as_str().map(str::to_owned),
+impl QuestionFile {
+    fn of(file: &AskedFile) -> QuestionFile {
+        QuestionFile {
+            path: path_of_json(&file.data),
+            rule: file.rule.clone(),
+            origin: file.origin.clone(),
+            summary: file.data.get("summary").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            diff: file.change.clone().unwrap_or_default(),
+            proposed: file.proposed.clone(),
+        }
     }
-}
-
-/// Returns a text of an object; empty if it has none of that name.
-fn text_field(file: &Value, key: &str) -> String {
-    file[key].as_str().unwrap_or_default().to_owned()
 }
 
 /// Returns the questions of all roots without a result, the oldest first. Those that cannot be read are omitted.
@@ -190,7 +187,7 @@ pub(crate) fn question_store(context: &Context, root: usize) -> Option<QuestionS
 }
 
 /// Returns the root of the first file of a question.
-fn question_root(context: &Context, question: &Value) -> usize {
-    let path = question["files"][0].as_object().map(path_of_json).unwrap_or_default();
+fn question_root(context: &Context, question: &Question) -> usize {
+    let path = question.files.first().map(|file| path_of_json(&file.data)).unwrap_or_default();
     context.roots().iter().position(|root| path.starts_with(root)).unwrap_or(0)
 }

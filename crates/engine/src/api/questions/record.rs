@@ -3,6 +3,7 @@
 use crate::model::approval::Approval;
 use crate::model::call_context::{CallContext, OptionValue as _, StalePolicy, UnreadPolicy};
 use crate::model::client_info::ClientInfo;
+use crate::model::question::Question;
 use emendate_core::line_format::LineFormat;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -34,14 +35,7 @@ pub(super) struct QuestionRecord {
     pub(super) tool: String,
     pub(super) input: Value,
     pub(super) caller: CallerRecord,
-    /// The question: digest, states and files.
-    pub(super) question: Value,
-}
-
-impl QuestionRecord {
-    pub(super) fn digest(&self) -> &str {
-        self.question["digest"].as_str().unwrap_or_default()
-    }
+    pub(super) question: Question,
 }
 
 /// The part of a caller's context that a later call needs.

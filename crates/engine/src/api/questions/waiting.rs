@@ -9,8 +9,8 @@ use crate::api::questions::{question_root, question_store};
 use crate::context::call::Call;
 use crate::model::approval::Approval;
 use crate::model::call_context::CallContext;
+use crate::model::question::Question;
 use crate::model::reply::Reply;
-use crate::pipeline::checks::approval::question;
 use emendate_core::{Error, ErrorContext, Result};
 use emendate_history::{Deadline, DirectoryWatch, QuestionLock, QuestionStore, now_micros};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -155,8 +155,8 @@ pub(super) fn outcome_of(reply: &Reply) -> AnswerOutcome {
 
 /// Returns the end of a question whose call asked another one instead.
 pub(super) fn asked_again(reply: &Reply, next: &WaitingQuestion) -> AnswerOutcome {
-    let problem = reply.result.as_ref().err().and_then(question).and_then(|asked| asked["problem"].as_str());
-    let text = problem.unwrap_or("The file changed since, so this was not written.").to_owned();
+    let problem = reply.result.as_ref().err().and_then(Question::of).and_then(|asked| asked.problem);
+    let text = problem.unwrap_or_else(|| "The file changed since, so this was not written.".to_owned());
     let next = Some(next.id().to_owned());
     AnswerOutcome { kind: AnswerOutcomeKind::AskedAgain, text, next, ..outcome_of(reply) }
 }
@@ -169,13 +169,13 @@ pub(crate) fn store_question(
     reply: &Reply,
     until: Option<Deadline>,
 ) -> Option<WaitingQuestion> {
-    let asked = reply.result.as_ref().err().and_then(question)?;
+    let asked = reply.result.as_ref().err().and_then(Question::of)?;
     let settings = &call.config().ask_settings;
     let left = until.map_or(settings.wait, Deadline::left);
-    if left.is_zero() || call.caller.dry_run || asked["secret"] != false {
+    if left.is_zero() || call.caller.dry_run || asked.secret {
         return None;
     }
-    let root = question_root(&call, asked);
+    let root = question_root(&call, &asked);
     let store = question_store(&call, root)?;
     let at = now_micros();
     let record = QuestionRecord {
@@ -186,11 +186,11 @@ pub(crate) fn store_question(
         tool: asking.tool.to_owned(),
         input: asking.input.clone(),
         caller: CallerRecord::of(call.caller)?,
-        question: asked.clone(),
+        question: asked,
     };
     let lock = store.add(&serde_json::to_vec(&record).ok()?).ok()??;
     let state = WaitingState {
-        digest: record.digest().to_owned(),
+        digest: record.question.digest.clone(),
         until: Deadline::after(left),
         ended: Arc::default(),
         problems: Arc::default(),

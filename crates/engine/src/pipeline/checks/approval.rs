@@ -8,14 +8,15 @@ use crate::context::config::PolicyMode;
 use crate::context::policy::{self, Access, BlockingRule, check_creation, documentation};
 use crate::model::approval::Approval;
 use crate::model::call_context::ChangeDisplay;
+use crate::model::question::{AskedFile, Question, StateAfter};
 use crate::model::raw_path;
 use crate::model::reply_limits::{FileBudget, QUESTION_DIFF_BYTES_MAX};
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use crate::pipeline::report::receipt::Receipt;
 use emendate_core::whole_text::whole_change;
-use emendate_core::{Code, ContentId, Error, ErrorContext, Result, explain};
+use emendate_core::{Code, ContentId, Error, ErrorContext, OverlayEntry as _, Result, explain};
 use emendate_fs::{SafePath, shown};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -42,12 +43,6 @@ impl Approval {
     pub fn denied(seal: &str) -> Approval {
         Approval { agreed: false, ..Approval::granted(seal) }
     }
-}
-
-/// Returns the question of a call that ended with one: `{"seal", "problem"?, "files": [{"filePath", "rule", "origin",
-/// "structuredPatch", "proposed"?, …}]}`. The problem says why the last answer was not carried out.
-pub fn question(error: &Error) -> Option<&Value> {
-    if error.code() == Code::AccessAsk { error.data().get("question") } else { None }
 }
 
 /// Returns the plans if they need no approval or have it, with the texts that the person changed.
@@ -205,7 +200,7 @@ fn question_seal(context: &Context, digest: &str) -> Result<String> {
 }
 
 /// Returns the contents that the files would have after the change, for files that are written as a whole.
-fn states_after(plans: &[FilePlan]) -> Value {
+fn states_after(plans: &[FilePlan]) -> Option<Vec<StateAfter>> {
     let states = plans.iter().filter(|plan| plan.writes()).take(STATES_MAX + 1).map(|plan| {
         let after = match plan.target {
             TargetState::File if plan.source.is_none() => {
@@ -214,20 +209,16 @@ fn states_after(plans: &[FilePlan]) -> Value {
             TargetState::Nothing => Some(String::new()),
             _ => None,
         };
-        raw_path::file_json(plan.place.absolute(), json!({ "filePath": plan.place.shown(), "after": after }))
+        StateAfter { file: raw_path::file_fields(plan.place.absolute()), after }
     });
-    let states: Vec<Value> = states.collect();
-    if states.len() > STATES_MAX { Value::Null } else { states.into() }
+    let states: Vec<StateAfter> = states.collect();
+    (states.len() <= STATES_MAX).then_some(states)
 }
 
 /// Returns the index of the plan that shows what happens to a file: the plan of its new path, if it is moved.
 fn shown_plan(plans: &[FilePlan], nth: usize) -> usize {
     let Some(plan) = plans.get(nth).filter(|plan| plan.is_move_source) else { return nth };
-    let is_moved_to = |other: &FilePlan| {
-        let source = other.source_file.as_ref().filter(|source| !source.copied);
-        source.is_some_and(|source| source.place.absolute() == plan.place.absolute())
-    };
-    plans.iter().position(is_moved_to).unwrap_or(nth)
+    plans.iter().position(|other| other.moved_from() == Some(plan.place.absolute())).unwrap_or(nth)
 }
 
 /// Creates the question about some of the plans. `problem` is what is wrong with the last answer.
@@ -256,20 +247,18 @@ fn ask(
         let change = hunks.map(|hunks| explain::unified(&plan.place.shown(), &hunks, QUESTION_DIFF_BYTES_MAX));
         let mut plan = plan;
         plan.outcome.asking_rule = None;
-        let mut file = Receipt::new(plan, true, FileBudget::default()).answer(false, ChangeDisplay::Diff).data;
-        if let Some(after) = after.filter(|after| after.text().len() <= PROPOSED_TEXT_BYTES_MAX) {
-            file.insert("proposed".to_owned(), after.text().into());
-        }
-        file.extend(change.map(|change| ("change".to_owned(), change.text.into())));
-        file.extend([("rule".to_owned(), hit.rule.clone().into()), ("origin".to_owned(), hit.origin.clone().into())]);
-        files.push(Value::Object(file));
+        let proposed = after.filter(|after| after.text().len() <= PROPOSED_TEXT_BYTES_MAX);
+        files.push(AskedFile {
+            data: Receipt::new(plan, true, FileBudget::default()).answer(false, ChangeDisplay::Diff).data,
+            proposed: proposed.map(|after| after.text().to_owned()),
+            change: change.map(|change| change.text),
+            rule: hit.rule.clone(),
+            origin: hit.origin.clone(),
+        });
     }
-    let mut question =
-        json!({ "seal": seal, "digest": digest, "states": states, "secret": has_secrets, "files": files });
-    if let Some(problem) = problem {
-        question["problem"] = problem.into();
-    }
+    let (seal, digest) = (seal.to_owned(), digest.to_owned());
+    let question = Question { seal, digest, states, secret: has_secrets, files, problem };
     error
         .next("Tell the person what you want to change and why: they can allow it in their configuration, or run it with `emend` in a terminal, which asks them.")
-        .fact("question", question)
+        .fact("question", json!(question))
 }
