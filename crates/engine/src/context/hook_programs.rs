@@ -98,11 +98,11 @@ pub(crate) fn consult(
         Err(error) if error.code() == Code::CallCancelled => return Err(cancelled()),
         Err(error) => error.message().to_owned(),
         // The edit has been made, so nothing can be refused any more: the reason is passed on as a message.
-        Ok(said @ CommandOutput { status: Some(REFUSAL_EXIT_STATUS), .. }) if hook.on == HookEvent::AfterEdit => {
-            return Ok(Some(HookAnswer { message: Some(complaint(said)), ..HookAnswer::default() }));
+        Ok(ran @ CommandOutput { status: Some(REFUSAL_EXIT_STATUS), .. }) if hook.on == HookEvent::AfterEdit => {
+            return Ok(Some(HookAnswer { message: Some(complaint(ran)), ..HookAnswer::default() }));
         }
-        Ok(said @ CommandOutput { status: Some(REFUSAL_EXIT_STATUS), .. }) => {
-            return Err(refused(hook, place, Some(&complaint(said))));
+        Ok(ran @ CommandOutput { status: Some(REFUSAL_EXIT_STATUS), .. }) => {
+            return Err(refused(hook, place, Some(&complaint(ran))));
         }
         Ok(CommandOutput { status: Some(0), output, .. }) => {
             if output.trim_ascii().is_empty() {
@@ -125,8 +125,8 @@ pub(crate) fn consult(
 }
 
 /// Returns the text of a hook that ended with the status of a refusal: its standard error, or its output if that is empty.
-fn complaint(said: CommandOutput) -> String {
-    if said.stderr.trim().is_empty() { String::from_utf8_lossy(&said.output).into_owned() } else { said.stderr }
+fn complaint(ran: CommandOutput) -> String {
+    if ran.stderr.trim().is_empty() { String::from_utf8_lossy(&ran.output).into_owned() } else { ran.stderr }
 }
 
 /// Returns the first line of a hook's output.

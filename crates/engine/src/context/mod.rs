@@ -186,8 +186,8 @@ impl Context {
         notices.extend(config.take_ignored());
         let own = state.directory().and_then(|directory| store.resolve_path(directory).ok());
         let own = own.map(|place| place.absolute().to_owned());
-        let (events, said) = event_sink::sink(&config, &state);
-        notices.extend(said);
+        let (events, event_notices) = event_sink::sink(&config, &state);
+        notices.extend(event_notices);
         let shelves = HistoryStores::new(state, store.roots().len(), config.history);
         Context {
             store,

@@ -244,8 +244,8 @@ impl WalkFilter {
             Match::None if !folder && self.globs.num_ignores() > 0 => return false,
             Match::Ignore(_) | Match::None => {}
         }
-        let said = ignores.iter().rev().map(|rules| rules.matched(path, folder)).find(|said| !said.is_none());
-        match said {
+        let rule = ignores.iter().rev().map(|rules| rules.matched(path, folder)).find(|rule| !rule.is_none());
+        match rule {
             Some(Match::Ignore(_)) => false,
             Some(_) => true,
             None => self.hidden || !entry.name.as_encoded_bytes().starts_with(b"."),

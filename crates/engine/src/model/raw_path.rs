@@ -48,9 +48,9 @@ pub(crate) fn take_beside(input: &mut Value, name: &str) -> Result<Option<PathBu
         None => {
             fields.insert(name.to_owned(), words[0].clone().into());
         }
-        Some(Value::String(said)) if !words.contains(said) => {
+        Some(Value::String(given)) if !words.contains(given) => {
             return Err(Error::new(Code::CallInvalid, format!("{name} and path_b64 name two files."))
-                .evidence(format!("{name}: {}", shown(said)))
+                .evidence(format!("{name}: {}", shown(given)))
                 .evidence(format!("path_b64: {}", words[0]))
                 .next("Omit the one that is not meant."));
         }
@@ -71,11 +71,11 @@ pub(crate) fn base64_if_needed(path: &Path) -> Option<String> {
 }
 
 /// Adds a path's bytes to the JSON about a file, if its name alone does not identify it.
-pub(crate) fn file_json(path: &Path, mut said: Value) -> Value {
+pub(crate) fn file_json(path: &Path, mut data: Value) -> Value {
     if let Some(bytes) = base64_if_needed(path) {
-        said[RAW_PATH_FIELD] = bytes.into();
+        data[RAW_PATH_FIELD] = bytes.into();
     }
-    said
+    data
 }
 
 /// Returns the fields that identify a file in JSON.

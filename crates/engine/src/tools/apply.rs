@@ -167,7 +167,7 @@ pub(crate) fn parse_edits(
     options.origin.format = format.spec().name;
     call.caller.note_format(options.origin.format);
     let start = start_directory(call, args.directory.as_deref())?;
-    let directory = directory.map_or(start.clone(), |said| start.join(said));
+    let directory = directory.map_or(start.clone(), |named| start.join(named));
     selection.name_bytes(&mut request, |name| names::exists(&call, &directory, name))?;
     if let Some(file) = &file {
         prefer_named_file(&call, &directory, file, &mut request);

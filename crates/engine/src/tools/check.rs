@@ -158,23 +158,24 @@ impl CheckRun<'_> {
                 copied: false,
             })
             .collect();
-        let (said, _) = ask_servers(&self.call, &subjects, |server| server.when != ServerTrigger::Off, Some(self.time));
-        for ((place, opened), said) in files.iter().zip(said) {
+        let (reports, _) =
+            ask_servers(&self.call, &subjects, |server| server.when != ServerTrigger::Off, Some(self.time));
+        for ((place, opened), reports) in files.iter().zip(reports) {
             let grammar = self
                 .call
                 .grammars()
                 .syntax_problem(place, &opened.snapshot)
                 .map(|answer| ServerReport { server: "syntax".to_owned(), answer });
             let diagnosis = Diagnosis {
-                said: grammar.into_iter().chain(said).collect(),
+                reports: grammar.into_iter().chain(reports).collect(),
                 most: LISTED_PROBLEMS_MAX,
                 elsewhere: Vec::new(),
             };
-            if briefly && diagnosis.said.is_empty() {
+            if briefly && diagnosis.reports.is_empty() {
                 continue;
             }
             let problems = diagnosis.new_problems().len();
-            let unknown = diagnosis.unanswered().count() + usize::from(diagnosis.said.is_empty());
+            let unknown = diagnosis.unanswered().count() + usize::from(diagnosis.reports.is_empty());
             self.problems += problems;
             self.unknown += unknown;
             self.good += usize::from(problems + unknown == 0);
@@ -189,7 +190,7 @@ impl CheckRun<'_> {
 /// Formats the problems of a file.
 fn render_diagnosis(place: &SafePath, diagnosis: &Diagnosis) -> String {
     let (path, by, problems) = (place.shown(), diagnosis.answering_servers(), diagnosis.new_problems());
-    if diagnosis.said.is_empty() {
+    if diagnosis.reports.is_empty() {
         return format!(
             "{path}: not checked; its language is not known here, and no language server is configured for it.\n"
         );

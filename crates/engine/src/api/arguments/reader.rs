@@ -311,9 +311,9 @@ impl<'a> ArgumentReader<'a> {
     }
 
     pub(super) fn spell(&mut self, name: &str, field: &str) {
-        let said = format!("{name} as {field}");
-        if !self.spelled.contains(&said) {
-            self.spelled.push(said);
+        let spelling = format!("{name} as {field}");
+        if !self.spelled.contains(&spelling) {
+            self.spelled.push(spelling);
         }
     }
 
@@ -341,9 +341,9 @@ impl<'a> ArgumentReader<'a> {
             return Err(Error::new(Code::CallInvalid, what)
                 .next(format!("Omit {name} if the call is right without it; {next}")));
         }
-        let said = near.map_or_else(|| name.to_owned(), |field| format!("{name} ({field} may be meant)"));
-        if !self.ignored.contains(&said) {
-            self.ignored.push(said);
+        let ignored = near.map_or_else(|| name.to_owned(), |field| format!("{name} ({field} may be meant)"));
+        if !self.ignored.contains(&ignored) {
+            self.ignored.push(ignored);
         }
         Ok(())
     }

@@ -46,8 +46,8 @@ impl ArgumentReader<'_> {
     /// Reads the fields of a text editor that depend on its command.
     pub(super) fn editor(&mut self, fields: &mut Map<String, Value>) {
         self.command(fields);
-        let said = fields.get("command").and_then(Value::as_str).unwrap_or_default();
-        let command = words::canonical_word(self.tool, "command", said).unwrap_or(said);
+        let named = fields.get("command").and_then(Value::as_str).unwrap_or_default();
+        let command = words::canonical_word(self.tool, "command", named).unwrap_or(named);
         let text = match command {
             "create" => "file_text",
             "insert" => "insert_text",

@@ -38,9 +38,9 @@ impl ArgumentReader<'_> {
             }
             Value::Number(number) if has_type(schema, "integer") && !has_type(schema, "number") => whole(number),
             Value::Number(number) if has_type(schema, "boolean") && (number.as_u64().is_some_and(|it| it <= 1)) => {
-                let said = number.as_u64() == Some(1);
-                self.notes.push(format!("{at} was the number {number}; it was read as {said}."));
-                Value::Bool(said)
+                let is_true = number.as_u64() == Some(1);
+                self.notes.push(format!("{at} was the number {number}; it was read as {is_true}."));
+                Value::Bool(is_true)
             }
             Value::Number(number) if is_numeric_text(field) && (number.is_u64() || number.is_i64()) => {
                 self.notes.push(format!("{at} was the number {number}; it was read as the text \"{number}\"."));
@@ -116,9 +116,9 @@ impl ArgumentReader<'_> {
     fn parsed(&mut self, text: String, schema: &'static Value, at: &str, field: Option<&str>) -> Result<Value> {
         let word = text.trim();
         let list = has_type(schema, "array");
-        let said = boolean(word).filter(|_| has_type(schema, "boolean"));
-        let read = if said.is_some() {
-            said.map(Value::Bool)
+        let truth = boolean(word).filter(|_| has_type(schema, "boolean"));
+        let read = if truth.is_some() {
+            truth.map(Value::Bool)
         } else if has_type(schema, "integer") || has_type(schema, "number") {
             word.parse::<u64>().map(Value::from).or_else(|_| word.parse::<i64>().map(Value::from)).ok()
         } else {

@@ -106,9 +106,9 @@ pub(super) fn canonical_word(tool: &str, field: &str, text: &str) -> Option<&'st
     if words.iter().any(|(word, _)| *word == text) {
         return None;
     }
-    let said = normalize_name(text.trim());
-    let is_said = |word: &str| normalize_name(word) == said;
-    words.iter().find(|(word, others)| is_said(word) || others.iter().any(|other| is_said(other))).map(|it| it.0)
+    let name = normalize_name(text.trim());
+    let is_meant = |word: &str| normalize_name(word) == name;
+    words.iter().find(|(word, others)| is_meant(word) || others.iter().any(|other| is_meant(other))).map(|it| it.0)
 }
 
 /// True when a field of the call, or of an entry of `edits`, has such a word in another spelling.

@@ -17,9 +17,13 @@ pub(super) fn compact_schema(schema: &mut Map<String, Value>) {
         schema.remove("required");
     }
     let Some(Value::Object(fields)) = schema.get("properties") else { return };
-    let said: Map<String, Value> =
+    let descriptions: Map<String, Value> =
         fields.iter().filter_map(|(name, field)| Some((name.clone(), field.get("description")?.clone()))).collect();
-    schema.values_mut().filter_map(Value::as_object_mut).flat_map(Map::values_mut).for_each(|it| once(it, &said));
+    schema
+        .values_mut()
+        .filter_map(Value::as_object_mut)
+        .flat_map(Map::values_mut)
+        .for_each(|it| once(it, &descriptions));
 }
 
 /// Inlines definitions that are used once; keeps the others, and drops unused ones.
@@ -141,18 +145,18 @@ fn words(schema: &mut Map<String, Value>) {
 }
 
 /// Removes descriptions of nested fields that repeat the description of the tool's own field of that name.
-fn once(value: &mut Value, said: &Map<String, Value>) {
+fn once(value: &mut Value, descriptions: &Map<String, Value>) {
     match value {
         Value::Object(object) => {
             for (name, field) in object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
-                let known = said.get(name).is_some_and(|text| field.get("description") == Some(text));
+                let known = descriptions.get(name).is_some_and(|text| field.get("description") == Some(text));
                 if let (true, Value::Object(field)) = (known, field) {
                     field.remove("description");
                 }
             }
-            object.values_mut().for_each(|it| once(it, said));
+            object.values_mut().for_each(|it| once(it, descriptions));
         }
-        Value::Array(list) => list.iter_mut().for_each(|it| once(it, said)),
+        Value::Array(list) => list.iter_mut().for_each(|it| once(it, descriptions)),
         _ => {}
     }
 }

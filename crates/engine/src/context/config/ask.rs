@@ -16,9 +16,9 @@ pub(crate) struct AskSettings {
 }
 
 impl Config {
-    pub(super) fn add_ask(&mut self, said: &file::AskSection, source: RuleSource<'_>) {
-        let wait = said.wait_seconds.map(|seconds| Duration::from_secs(seconds.min(WAIT_SECONDS_MAX)));
+    pub(super) fn add_ask(&mut self, section: &file::AskSection, source: RuleSource<'_>) {
+        let wait = section.wait_seconds.map(|seconds| Duration::from_secs(seconds.min(WAIT_SECONDS_MAX)));
         self.origins.set(&mut self.ask_settings.wait, "ask.wait_seconds", wait, source);
-        self.origins.set(&mut self.ask_settings.notify, "ask.notify", said.notify.clone(), source);
+        self.origins.set(&mut self.ask_settings.notify, "ask.notify", section.notify.clone(), source);
     }
 }

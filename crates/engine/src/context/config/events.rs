@@ -18,13 +18,13 @@ impl Default for EventSettings {
 }
 
 impl Config {
-    pub(super) fn add_events(&mut self, said: &file::EventsSection, source: RuleSource<'_>) {
-        let file = said.file.clone().map(|file| Some(file).filter(|file| !file.is_empty()));
+    pub(super) fn add_events(&mut self, section: &file::EventsSection, source: RuleSource<'_>) {
+        let file = section.file.clone().map(|file| Some(file).filter(|file| !file.is_empty()));
         self.origins.set(&mut self.events.file, "events.file", file, source);
-        self.origins.set(&mut self.events.megabytes, "events.megabytes", said.megabytes, source);
-        self.origins.set(&mut self.events.paths, "events.paths", said.paths, source);
-        self.origins.set(&mut self.events.counts, "events.counts", said.counts, source);
-        if said.otlp == Some(true) || said.otlp_paths == Some(true) {
+        self.origins.set(&mut self.events.megabytes, "events.megabytes", section.megabytes, source);
+        self.origins.set(&mut self.events.paths, "events.paths", section.paths, source);
+        self.origins.set(&mut self.events.counts, "events.counts", section.counts, source);
+        if section.otlp == Some(true) || section.otlp_paths == Some(true) {
             let what =
                 "events.otlp has no effect: emend opens no connection, let an OpenTelemetry collector read events.file";
             self.ignored.push(format!("{}: {what} (docs/events.md).", source.origin));

@@ -236,13 +236,13 @@ fn ask_rule_of_a_project_does_not_lift_the_guard() {
 #[test]
 fn documentation_follows_the_policy() {
     let store = store();
-    let said = |text: &str, path: &str| {
+    let asks = |text: &str, path: &str| {
         let config = Config::default().with_file(text, "test", true).unwrap();
         let place = place(&store, path);
         super::documentation(&config, &place, config.documentation).map(|hit| hit.is_some())
     };
     let (ask, deny) = ("[policy]\ndocumentation = 'ask'\n", "[policy]\ndocumentation = 'deny'\n");
-    assert!(said(ask, "docs/x.MD").unwrap() && said(ask, "README").unwrap() && !said(ask, "a.rs").unwrap());
-    assert!(said(deny, "a.md").is_err());
-    assert!(!said(&format!("{deny}allow = ['docs/**']\n"), "docs/a.md").unwrap());
+    assert!(asks(ask, "docs/x.MD").unwrap() && asks(ask, "README").unwrap() && !asks(ask, "a.rs").unwrap());
+    assert!(asks(deny, "a.md").is_err());
+    assert!(!asks(&format!("{deny}allow = ['docs/**']\n"), "docs/a.md").unwrap());
 }

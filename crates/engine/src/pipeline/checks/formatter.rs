@@ -80,17 +80,17 @@ fn formatted(
         time: formatter.time,
         output_bytes_max: most,
     };
-    let said = if formatter.command.iter().any(|word| word.contains(FILE_PLACEHOLDER)) {
+    let ran = if formatter.command.iter().any(|word| word.contains(FILE_PLACEHOLDER)) {
         run_on_copy(job, path.file_name().unwrap_or_default(), stop)
     } else {
         run_until(job, stop)
     };
-    let said = said.map_err(|error| error.message().to_owned())?;
-    if said.status != Some(0) {
-        let complaint = said.stderr.lines().next().unwrap_or("it failed without output").to_owned();
+    let ran = ran.map_err(|error| error.message().to_owned())?;
+    if ran.status != Some(0) {
+        let complaint = ran.stderr.lines().next().unwrap_or("it failed without output").to_owned();
         return Err(format!("{name} rejected it: {complaint}."));
     }
-    let shaped = String::from_utf8(said.output).map_err(|_| format!("The output of {name} is not UTF-8 text."))?;
+    let shaped = String::from_utf8(ran.output).map_err(|_| format!("The output of {name} is not UTF-8 text."))?;
     // A program that fails silently must not empty a file.
     if shaped.trim().is_empty() && !text.trim().is_empty() {
         return Err(format!("{name} wrote nothing."));

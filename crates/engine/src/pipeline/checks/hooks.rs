@@ -32,7 +32,7 @@ pub(crate) fn before_edit(call: Call<'_>, origin: &CallOrigin, dry_run: bool, pl
             let answer = consult(&call, hook, &plan.place, &event, call.caller.stop_flag(), &mut notes);
             plan.outcome.notes.append(&mut notes);
             let Some(answer) = answer? else { continue };
-            plan.outcome.notes.extend(said(hook, answer.message.as_deref()));
+            plan.outcome.notes.extend(message_note(hook, answer.message.as_deref()));
             match answer.decision {
                 Some(HookDecision::Deny) => return Err(refused(hook, &plan.place, answer.reason.as_deref())),
                 Some(HookDecision::Ask) => {
@@ -64,8 +64,8 @@ pub(crate) fn after_edit(call: Call<'_>, origin: &CallOrigin, receipts: &mut [Re
             match consult(&call, hook, &receipt.plan.place, &event, &NEVER_STOPPED, &mut notes) {
                 Ok(answer) => {
                     let answer = answer.unwrap_or_default();
-                    notes.extend(said(hook, answer.reason.as_deref()));
-                    notes.extend(said(hook, answer.message.as_deref()));
+                    notes.extend(message_note(hook, answer.reason.as_deref()));
+                    notes.extend(message_note(hook, answer.message.as_deref()));
                 }
                 Err(error) => notes.push(error.message().to_owned()),
             }
@@ -96,7 +96,7 @@ fn edit_event(event: &str, caller: &CallContext, origin: &CallOrigin, plan: &Fil
     raw_path::file_json(plan.place.absolute(), out)
 }
 
-fn said(hook: &Hook, message: Option<&str>) -> Option<String> {
+fn message_note(hook: &Hook, message: Option<&str>) -> Option<String> {
     let message = message.map(str::trim).filter(|message| !message.is_empty())?;
     let cut: String = message.chars().take(HOOK_MESSAGE_CHARS_MAX).collect();
     let more = if cut.len() < message.len() { " …" } else { "" };

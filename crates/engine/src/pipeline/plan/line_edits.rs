@@ -280,9 +280,9 @@ fn without_effect(file: &EditedFile<'_>, ops: &[Op], error: Error) -> Error {
         return error;
     }
     let path = file.place.shown();
-    let said: String =
+    let texts: String =
         ops.iter().filter_map(|op| Some(format!("{}\n{}", line_edits::of(op)?.source_text, op.text))).collect();
-    let words = format!("{} {}", file.now.snapshot.id(), ContentId::of(said.as_bytes()));
+    let words = format!("{} {}", file.now.snapshot.id(), ContentId::of(texts.as_bytes()));
     if ops.is_empty() {
         // Pastes of empty registers are dropped before edits are resolved.
         let what = format!("Edits to {path} would change nothing: the register to paste is empty.");

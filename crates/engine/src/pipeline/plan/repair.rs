@@ -51,10 +51,10 @@ pub(crate) fn repair_edits(
         if parses_alone(&proof, now, &ops[index], options)? || !parses_alone(&proof, now, &op, options)? {
             continue;
         }
-        let said = line_edits::of(&op)
+        let edit = line_edits::of(&op)
             .map_or_else(String::new, |rows| format!("line {}: `{}`", rows.source_line, rows.source_text));
         notes.push(format!(
-                "{said} was carried out {what}: as it was sent, the file would no longer parse. Send the final text of exactly the lines of the range; never restate or leave out a bracket beside it."
+                "{edit} was carried out {what}: as it was sent, the file would no longer parse. Send the final text of exactly the lines of the range; never restate or leave out a bracket beside it."
             ));
         better[index] = op;
     }

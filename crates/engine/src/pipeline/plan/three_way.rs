@@ -67,18 +67,18 @@ pub(crate) fn preimage(caller: &CallContext, place: &SafePath, now: &LoadedFile,
         time: GIT_TIME,
         output_bytes_max: BINARY_RESULT_BYTES_MAX,
     };
-    let said = match run_until(job, caller.stop_flag()) {
-        Ok(said) => said,
+    let ran = match run_until(job, caller.stop_flag()) {
+        Ok(ran) => ran,
         Err(error) => {
             caller.check_cancelled()?;
             return Ok(Preimage::Unknown(error.message().to_owned()));
         }
     };
-    if said.status != Some(0) || !is_object(&said.output, id) {
-        let why = said.stderr.lines().next().unwrap_or("git returned another object").to_owned();
+    if ran.status != Some(0) || !is_object(&ran.output, id) {
+        let why = ran.stderr.lines().next().unwrap_or("git returned another object").to_owned();
         return Ok(Preimage::Unknown(why));
     }
-    let seen = now.snapshot.reopen(said.output)?;
+    let seen = now.snapshot.reopen(ran.output)?;
     // git may store LF for what it checks out with CRLF.
     Ok(Preimage::Other(with_line_ends_of(&now.snapshot, seen)))
 }

@@ -39,7 +39,7 @@ pub(crate) struct ServerReport {
 /// The diagnosis of a file.
 #[derive(Default)]
 pub(crate) struct Diagnosis {
-    pub(crate) said: Vec<ServerReport>,
+    pub(crate) reports: Vec<ServerReport>,
     /// Problems that the text lists.
     pub(crate) most: usize,
     /// Problems that the call caused in files it did not write, each with its server.
@@ -75,7 +75,7 @@ pub(crate) fn diagnose(context: &Context, receipts: &mut [Receipt]) {
         .collect();
     let subjects: Vec<DiagnosisTarget<'_>> =
         of_receipts.iter().filter_map(|(nth, after)| Some(subject(&receipts.get(*nth)?.plan, after))).collect();
-    let (said, mut elsewhere) = ask_servers(
+    let (reports, mut elsewhere) = ask_servers(
         context,
         &subjects,
         |server| server.when == ServerTrigger::Edit || (server.when == ServerTrigger::Batch && written > 1),
@@ -83,11 +83,11 @@ pub(crate) fn diagnose(context: &Context, receipts: &mut [Receipt]) {
     );
     let gone: Vec<bool> = subjects.iter().map(|subject| subject.after.is_none()).collect();
     drop(subjects);
-    let files = said.iter().filter(|said| !said.is_empty()).count().max(1);
-    for (((nth, _), said), gone) in of_receipts.iter().zip(said).zip(gone) {
-        if let Some(receipt) = receipts.get_mut(*nth).filter(|_| !gone && !said.is_empty()) {
+    let files = reports.iter().filter(|reports| !reports.is_empty()).count().max(1);
+    for (((nth, _), reports), gone) in of_receipts.iter().zip(reports).zip(gone) {
+        if let Some(receipt) = receipts.get_mut(*nth).filter(|_| !gone && !reports.is_empty()) {
             let most = (LISTED_PROBLEMS_MAX / files).max(2);
-            receipt.diagnosis = Some(Diagnosis { said, most, elsewhere: std::mem::take(&mut elsewhere) });
+            receipt.diagnosis = Some(Diagnosis { reports, most, elsewhere: std::mem::take(&mut elsewhere) });
         }
     }
 }
@@ -109,9 +109,9 @@ pub(crate) fn ask_servers(
             let group = groups.entry((which, project(context, server, subject.place))).or_default();
             let length = subject.after.as_ref().map_or(0, |text| text.len());
             if let Some(reason) = over_limit(group.len(), length)
-                && let Some(said) = all.get_mut(nth)
+                && let Some(reports) = all.get_mut(nth)
             {
-                said.push(ServerReport { server: server.spec.name.clone(), answer: Err(reason) });
+                reports.push(ServerReport { server: server.spec.name.clone(), answer: Err(reason) });
             } else {
                 group.push((nth, language));
             }
@@ -134,8 +134,8 @@ pub(crate) fn ask_servers(
         let (answers, others) = answers.unwrap_or_default();
         elsewhere.extend(others.into_iter().map(|other| (name.clone(), other)));
         for ((nth, _), answer) in files.iter().zip(answers) {
-            if let Some(said) = all.get_mut(*nth) {
-                said.push(ServerReport { server: name.clone(), answer });
+            if let Some(reports) = all.get_mut(*nth) {
+                reports.push(ServerReport { server: name.clone(), answer });
             }
         }
     }
@@ -262,7 +262,7 @@ pub(crate) struct ServerProblem<'a> {
 impl Diagnosis {
     /// The new problems, the worst first, each with its server.
     pub(crate) fn new_problems(&self) -> Vec<ServerProblem<'_>> {
-        let found = self.said.iter().filter_map(|said| Some((&*said.server, said.answer.as_ref().ok()?)));
+        let found = self.reports.iter().filter_map(|report| Some((&*report.server, report.answer.as_ref().ok()?)));
         let mut all: Vec<ServerProblem<'_>> = found
             .flat_map(|(server, found)| found.new.iter().map(move |problem| ServerProblem { server, problem }))
             .collect();
@@ -271,17 +271,17 @@ impl Diagnosis {
     }
 
     fn existing(&self) -> usize {
-        self.said.iter().filter_map(|said| said.answer.as_ref().ok()).map(|found| found.existing).sum()
+        self.reports.iter().filter_map(|report| report.answer.as_ref().ok()).map(|found| found.existing).sum()
     }
 
     /// The servers without a result.
     pub(crate) fn unanswered(&self) -> impl Iterator<Item = (&str, &DiagnosticsFailure)> {
-        self.said.iter().filter_map(|said| Some((&*said.server, said.answer.as_ref().err()?)))
+        self.reports.iter().filter_map(|report| Some((&*report.server, report.answer.as_ref().err()?)))
     }
 
     /// Lists the servers that answered.
     pub(crate) fn answering_servers(&self) -> String {
-        let known = self.said.iter().filter(|said| said.answer.is_ok()).map(|said| &*said.server);
+        let known = self.reports.iter().filter(|report| report.answer.is_ok()).map(|report| &*report.server);
         known.collect::<Vec<&str>>().join(", ")
     }
 
@@ -337,7 +337,7 @@ impl Diagnosis {
             "newCount": new.len(),
             "existing": existing,
             "text": self.text(),
-            "servers": self.said.iter().map(server_data).collect::<Vec<Value>>(),
+            "servers": self.reports.iter().map(server_data).collect::<Vec<Value>>(),
         })
     }
 }
@@ -356,14 +356,14 @@ fn other_file_data(server: &str, it: &OtherFileReport) -> Value {
 }
 
 /// Returns the answer of a server as JSON.
-fn server_data(said: &ServerReport) -> Value {
-    match &said.answer {
+fn server_data(report: &ServerReport) -> Value {
+    match &report.answer {
         Ok(found) => json!({
-            "name": said.server, "known": true, "basis": found.basis.name(), "new": found.new.len(),
+            "name": report.server, "known": true, "basis": found.basis.name(), "new": found.new.len(),
             "existing": found.existing,
         }),
         Err(unknown) => json!({
-            "name": said.server, "known": false, "reason": unknown.reason.name(), "detail": unknown.detail,
+            "name": report.server, "known": false, "reason": unknown.reason.name(), "detail": unknown.detail,
         }),
     }
 }

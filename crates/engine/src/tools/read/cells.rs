@@ -44,7 +44,7 @@ pub(crate) fn page(opened: &LoadedFile, cells: Option<&str>, most: usize) -> Res
     let snapshot = &opened.snapshot;
     let notebook = Notebook::read(snapshot.text())?;
     let total = notebook.cells().len();
-    let range = cells.map_or(Ok(0..total), |said| range(&notebook, said))?;
+    let range = cells.map_or(Ok(0..total), |requested| range(&notebook, requested))?;
     let mut sheet = NotebookRenderer {
         notebook: &notebook,
         most,
@@ -103,23 +103,23 @@ fn known(notebook: &Notebook<'_>, snapshot: &Snapshot, whole: &[bool]) -> LineSe
 }
 
 /// Parses the cells that a call names: `3`, `3-7`, `3-`, or an id.
-fn range(notebook: &Notebook<'_>, said: &str) -> Result<Range<usize>> {
+fn range(notebook: &Notebook<'_>, requested: &str) -> Result<Range<usize>> {
     let total = notebook.cells().len();
-    let said = said.trim();
-    let (from, to) = match said.split_once('-') {
-        None => (cell_number(said), cell_number(said)),
+    let requested = requested.trim();
+    let (from, to) = match requested.split_once('-') {
+        None => (cell_number(requested), cell_number(requested)),
         Some((from, to)) if to.trim().is_empty() => (cell_number(from), Some(usize::MAX)),
         Some((from, to)) => (cell_number(from), cell_number(to)),
     };
     let (Some(from), Some(to)) = (from, to) else {
-        let at = notebook.find(&CellName::Id(said.to_owned()))?;
+        let at = notebook.find(&CellName::Id(requested.to_owned()))?;
         return Ok(at..at + 1);
     };
     if from >= total || to < from {
         let s = if total == 1 { "" } else { "s" };
         return Err(Error::new(
             Code::ReadRange,
-            format!("The notebook has {total} cell{s}; there are no cells {said}."),
+            format!("The notebook has {total} cell{s}; there are no cells {requested}."),
         )
         .next(match total {
             0 => Advice::named("Omit {cells}: the notebook is empty.").or("The notebook is empty; ask for no cells."),

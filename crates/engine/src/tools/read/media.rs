@@ -141,19 +141,19 @@ fn pages(
 }
 
 /// Parses the requested pages: `3`, `1-3`, `5-`; by default the first ones.
-fn range(said: Option<&str>, total: usize) -> Result<RangeInclusive<usize>> {
-    let Some(said) = said.map(str::trim) else { return Ok(1..=total.min(PDF_PAGES_MAX)) };
-    let (from, to) = match said.split_once('-') {
-        None => (page_number(said), page_number(said)),
+fn range(requested: Option<&str>, total: usize) -> Result<RangeInclusive<usize>> {
+    let Some(requested) = requested.map(str::trim) else { return Ok(1..=total.min(PDF_PAGES_MAX)) };
+    let (from, to) = match requested.split_once('-') {
+        None => (page_number(requested), page_number(requested)),
         Some((from, to)) if to.trim().is_empty() => (page_number(from), Some(total)),
         Some((from, to)) => (page_number(from), page_number(to)),
     };
     let example = format!("Give pages from 1 to {total}, such as \"1-{}\".", total.min(3));
     let (Some(from), Some(to)) = (from, to) else {
-        return Err(Error::new(Code::CallInvalid, format!("`{said}` names no pages.")).next(example));
+        return Err(Error::new(Code::CallInvalid, format!("`{requested}` names no pages.")).next(example));
     };
     if from == 0 || from > total || to < from {
-        let what = format!("The PDF has {total} pages; there are no pages {said}.");
+        let what = format!("The PDF has {total} pages; there are no pages {requested}.");
         return Err(Error::new(Code::ReadRange, what).next(example).fact("total_pages", total));
     }
     let to = to.min(total);

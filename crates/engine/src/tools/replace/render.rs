@@ -130,8 +130,8 @@ pub(super) fn answer(
 /// Returns a changed file as JSON.
 fn file_data(receipt: &Receipt, places: usize) -> Value {
     let place = &receipt.plan.place;
-    let said = json!({ "filePath": place.shown(), "replacements": places });
-    let mut file = raw_path::file_json(place.absolute(), said);
+    let data = json!({ "filePath": place.shown(), "replacements": places });
+    let mut file = raw_path::file_json(place.absolute(), data);
     if let Some((content, _)) = &receipt.written {
         file["tag"] = content.tag().to_string().into();
     }
