@@ -37,7 +37,7 @@ struct UnlistedEntries {
 }
 
 impl UnlistedEntries {
-    fn tell(&self, text: &mut String) {
+    fn append_to(&self, text: &mut String) {
         note_omitted(
             text,
             self.long,
@@ -137,7 +137,7 @@ fn list_names(call: Call<'_>, place: &SafePath) -> Result<Answer> {
     if cut {
         let _ = writeln!(text, "Note: There are more than the {fits} names shown; view a subdirectory.");
     }
-    left_out.tell(&mut text);
+    left_out.append_to(&mut text);
     let mut answer = Answer { text, ..Answer::default() };
     if left_out.long + left_out.closed > 0 {
         answer.data.insert("leftOut".to_owned(), (left_out.long + left_out.closed).into());

@@ -116,14 +116,14 @@ fn without_null(schema: &mut Map<String, Value>) {
         let one = one.clone();
         schema.remove("anyOf");
         let own = std::mem::take(schema);
-        let told: Vec<String> = [&own, &one]
+        let descriptions: Vec<String> = [&own, &one]
             .into_iter()
             .filter_map(|it| it.get("description").and_then(Value::as_str).map(str::to_owned))
             .collect();
         schema.extend(one);
         schema.extend(own);
-        if !told.is_empty() {
-            schema.insert("description".to_owned(), told.join(" ").into());
+        if !descriptions.is_empty() {
+            schema.insert("description".to_owned(), descriptions.join(" ").into());
         }
     }
 }
@@ -136,12 +136,12 @@ fn words(schema: &mut Map<String, Value>) {
         .map(|form| Some((form.get("const")?.as_str()?.to_owned(), form.get("description")?.as_str()?.to_owned())));
     let Some(all) = all.collect::<Option<Vec<_>>>() else { return };
     let own = schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let told = all.iter().fold(own, |told, (word, meaning)| format!("{told} {word}: {meaning}"));
+    let joined = all.iter().fold(own, |joined, (word, meaning)| format!("{joined} {word}: {meaning}"));
     let own = std::mem::take(schema);
     schema.insert("type".to_owned(), "string".into());
     schema.insert("enum".to_owned(), all.into_iter().map(|(word, _)| Value::from(word)).collect());
     schema.extend(own.into_iter().filter(|(key, _)| key != "oneOf" && key != "description"));
-    schema.insert("description".to_owned(), told.trim().into());
+    schema.insert("description".to_owned(), joined.trim().into());
 }
 
 /// Removes descriptions of nested fields that repeat the description of the tool's own field of that name.

@@ -227,16 +227,16 @@ pub(crate) fn log_committed(
     match (entered, elsewhere) {
         (Ok(entered), Ok(())) => {
             remember_loose(&call, root, &entered.unstored, &done);
-            let told = undoable(&call, &entered, &done);
-            (Some(entered.id), told)
+            let warning = undoable(&call, &entered, &done);
+            (Some(entered.id), warning)
         }
         (Err(error), _) | (_, Err(error)) => {
-            let told = format!(
+            let warning = format!(
                 "The session store could not remember this version, so read the file before the next edit; and it \
                      cannot be undone: {}",
                 error.message()
             );
-            (None, Some(told))
+            (None, Some(warning))
         }
     }
 }

@@ -203,9 +203,9 @@ impl FilePlan {
         let mut lines = self.seen.lines.clone();
         // A diff may be cut, or be a summary: the only lines it certainly shows are the written ones, which are known
         // anyway.
-        let told =
+        let is_reported =
             shows == ChangeDisplay::Snippet || self.display.header.is_some() || self.display.anchor_format.is_some();
-        if told && room.counts && !lines.is_all() {
+        if is_reported && room.counts && !lines.is_all() {
             lines.union(&shown(self, preview, room));
         }
         Some(base::written_record(content, meta, lines))

@@ -112,15 +112,15 @@ impl Grammars<'_> {
         let what = line_edits::unresolved_block(rows, line);
         let below = self.long(place, base, (line + 1..=line.saturating_add(NEARBY_LINES)).collect()).first().copied();
         let around = self.enclosing(place, base, line);
-        let mut told = String::new();
+        let mut others = String::new();
         for (which, block) in [("The next block", below), ("The block around the line", around)] {
             let Some(CodeBlock { first, last, .. }) = block else { continue };
-            let _ = write!(told, " {which} is that of line {first}, lines {first}-{last}.");
+            let _ = write!(others, " {which} is that of line {first}, lines {first}-{last}.");
         }
         Error::new(Code::SymbolMissing, what)
             .evidence(format!("In this case: {why}."))
             .evidence(shown(base, line))
-            .next(format!("Name the lines themselves, or the line where the block begins.{told}"))
+            .next(format!("Name the lines themselves, or the line where the block begins.{others}"))
             .fact("line", rows.source_line)
     }
 

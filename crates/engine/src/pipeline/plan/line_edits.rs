@@ -294,17 +294,17 @@ fn without_effect(file: &EditedFile<'_>, ops: &[Op], error: Error) -> Error {
     } else {
         "your body row(s) are byte-identical to the file at the targeted lines."
     };
-    let told = Error::new(
+    let error = Error::new(
         Code::EditNoChange,
         format!("Edits to {path} parsed and applied cleanly, but produced no change: {why}"),
     );
     if is_repeat(file.call, &file.place, words) {
-        return told
+        return error
             .evidence("The same edit was sent before and changed nothing then either.")
             .next("Do not send this edit again. Read the file, and decide whether anything is left to change.")
             .fact("repeated", true);
     }
-    told.next("The bug is somewhere else — re-read the file before issuing another edit. Do NOT widen the payload or add lines; verify the anchor first.")
+    error.next("The bug is somewhere else — re-read the file before issuing another edit. Do NOT widen the payload or add lines; verify the anchor first.")
 }
 
 /// Returns the style of the header that names the version.

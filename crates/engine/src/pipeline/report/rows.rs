@@ -60,17 +60,17 @@ pub(crate) fn render_warnings(warnings: &[Note]) -> String {
 /// shown above, so single lines are not quoted. The data has all of them.
 fn echoes(header: HeaderStyle, replaced: &[ReplacedLines]) -> String {
     let mut out = String::new();
-    let mut told = 0;
+    let mut count = 0;
     for it in replaced.iter().filter(|it| it.to > it.from || header == HeaderStyle::Brackets) {
-        told += 1;
-        let _ = match (told > QUOTED_RANGES_MAX, it.to > it.from) {
+        count += 1;
+        let _ = match (count > QUOTED_RANGES_MAX, it.to > it.from) {
             (true, _) => continue,
             (_, true) => writeln!(out, "Replaced {}..{}, from {:?} to {:?}.", it.from, it.to, it.first, it.last),
             (_, false) => writeln!(out, "Replaced {}, {:?}.", it.from, it.first),
         };
     }
-    if told > QUOTED_RANGES_MAX {
-        let _ = writeln!(out, "Replaced {} more.", told - QUOTED_RANGES_MAX);
+    if count > QUOTED_RANGES_MAX {
+        let _ = writeln!(out, "Replaced {} more.", count - QUOTED_RANGES_MAX);
     }
     out
 }

@@ -177,10 +177,10 @@ impl NotebookRenderer<'_, '_> {
 
     fn outputs(&mut self, at: usize, cell: &Cell) -> Vec<Value> {
         let total = self.notebook.output_count(cell);
-        let mut told = Vec::new();
+        let mut outputs = Vec::new();
         for output in self.notebook.outputs(cell, OUTPUTS_PER_CELL_MAX, OUTPUT_CHARS_MAX) {
             let before = self.text.len();
-            told.push(self.output(at, &output));
+            outputs.push(self.output(at, &output));
             let size = self.text[before..].chars().count();
             if self.chars + size > self.most {
                 self.text.truncate(before);
@@ -194,7 +194,7 @@ impl NotebookRenderer<'_, '_> {
             let more = total - OUTPUTS_PER_CELL_MAX;
             let _ = writeln!(self.text, "<output cell=\"{at}\">⟪{more} more outputs are not shown⟫</output>");
         }
-        told
+        outputs
     }
 
     fn output(&mut self, at: usize, output: &CellOutput) -> Value {
@@ -240,10 +240,10 @@ impl NotebookRenderer<'_, '_> {
         // A damaged image would make the whole reply unusable for a model.
         let bytes = BASE64.decode(base64.as_bytes()).map_err(|_| "it is not base64".to_owned())?;
         let image = Attachment::image(&bytes).map_err(|error| error.message().to_owned())?;
-        let told = format!("image {}: {}", self.attachments.len() + 1, image.describe());
+        let description = format!("image {}: {}", self.attachments.len() + 1, image.describe());
         self.images += size;
         self.attachments.push(image);
-        if told.contains(media) { Ok(told) } else { Ok(format!("{told}, said to be {media}")) }
+        if description.contains(media) { Ok(description) } else { Ok(format!("{description}, said to be {media}")) }
     }
 
     fn answer(self, snapshot: &Snapshot, total: usize) -> Answer {

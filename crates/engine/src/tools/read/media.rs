@@ -97,7 +97,7 @@ fn pages(
     let total = pdf.pages();
     let asked = range(args.pages.as_deref(), total)?;
     let (mut shown, mut chars, mut failed) = (0, 0, None);
-    let mut told: Vec<Value> = Vec::new();
+    let mut pages: Vec<Value> = Vec::new();
     for page in asked.clone() {
         let (body, why) = match pdf.text(page) {
             Ok(body) if body.trim().is_empty() => ("(no text on this page; it may be a picture)\n".to_owned(), None),
@@ -118,11 +118,11 @@ fn pages(
         }
         text.push_str(&entry);
         chars += size;
-        told.push(json!({ "page": page, "characters": body.chars().count(), "readable": why.is_none() }));
+        pages.push(json!({ "page": page, "characters": body.chars().count(), "readable": why.is_none() }));
         failed = failed.or(why);
         shown += 1;
     }
-    if let Some(error) = failed.filter(|_| told.iter().all(|page| page["readable"] == false)) {
+    if let Some(error) = failed.filter(|_| pages.iter().all(|page| page["readable"] == false)) {
         return Err(error);
     }
     let next = asked.start() + shown;
@@ -135,7 +135,7 @@ fn pages(
         notes.push(format!("Pages {} to {} of {total} are shown. Read on with {call}.", asked.start(), next - 1));
     }
     data.insert("totalPages".to_owned(), total.into());
-    data.insert("pages".to_owned(), told.into());
+    data.insert("pages".to_owned(), pages.into());
     data.insert("notes".to_owned(), notes.clone().into());
     Ok(notes)
 }

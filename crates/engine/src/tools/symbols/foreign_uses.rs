@@ -153,14 +153,14 @@ impl ForeignUseSearch<'_> {
     }
 
     fn note(self, root: &Path, new: &str) -> Option<String> {
-        let heard = format!("Other files {} `{}`", if self.unimported { "use" } else { "import" }, self.name);
-        advised(&heard, &self.uses, self.count, root, self.name, new)
+        let finding = format!("Other files {} `{}`", if self.unimported { "use" } else { "import" }, self.name);
+        advised(&finding, &self.uses, self.count, root, self.name, new)
     }
 }
 
 /// Returns a note on files that use a name, with the call that renames it there; `None` if there are none.
 pub(crate) fn advised(
-    heard: &str,
+    finding: &str,
     uses: &[ForeignUse],
     count: usize,
     root: &Path,
@@ -187,7 +187,7 @@ pub(crate) fn advised(
     }
     (!files.is_empty()).then(|| {
             format!(
-                "Only this file was changed. {heard}: {}{more}. To rename it there, call replace_in_files with {call}, look at \
+                "Only this file was changed. {finding}: {}{more}. To rename it there, call replace_in_files with {call}, look at \
                  what it would change, and send it without dry_run.",
                 files.join(", "),
             )

@@ -24,8 +24,8 @@ pub(crate) struct References {
 impl References {
     /// Returns a note on these files, with the call that renames the symbol there; `None` if there are none.
     pub(crate) fn note(&self, old: &str, new: &str) -> Option<String> {
-        let heard = format!("Other files refer to `{old}`, says {}", self.server);
-        advised(&heard, &self.uses, self.count, &self.root, old, new)
+        let finding = format!("Other files refer to `{old}`, says {}", self.server);
+        advised(&finding, &self.uses, self.count, &self.root, old, new)
     }
 }
 

@@ -69,8 +69,8 @@ pub(crate) fn validate(context: &Context, plans: &mut [FilePlan], allows_invalid
 pub(crate) fn validate_user_text(context: &Context, plans: &mut [FilePlan]) {
     for plan in plans.iter_mut().filter(|plan| plan.outcome.user_modified) {
         let policy = ValidationPolicy { syntax: Strictness::Warn.min(context.config().strictness), refuses: false };
-        let told = validate_plan(context, plan, policy, &mut VALIDATED_BYTES_MAX.clone());
-        plan.outcome.notes.extend(told.unwrap_or_else(|error| vec![error.message().to_owned()]));
+        let notes = validate_plan(context, plan, policy, &mut VALIDATED_BYTES_MAX.clone());
+        plan.outcome.notes.extend(notes.unwrap_or_else(|error| vec![error.message().to_owned()]));
     }
 }
 

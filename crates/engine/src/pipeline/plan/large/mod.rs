@@ -164,8 +164,8 @@ pub(crate) fn check_whole_allowed(context: &Context, place: &SafePath, size: u64
             .next(Advice::named(why.next).or("Edit it in smaller parts.")));
     }
     let (path, what) = (place.shown(), why.what);
-    let told = format!("{path} has {size} bytes and {what}; that is done for files of up to {most} bytes.");
-    Err(Error::new(Code::FileTooLarge, told)
+    let message = format!("{path} has {size} bytes and {what}; that is done for files of up to {most} bytes.");
+    Err(Error::new(Code::FileTooLarge, message)
         .next(Advice::named(why.next).or("Edit it in smaller parts."))
         .about(ErrorContext::FileSize(size))
         .fact("limit", most))
