@@ -22,22 +22,22 @@ pub(crate) fn call_as(call: Call<'_>, name: &str, input: Value, names: Option<&d
     let begun = call.events.begin();
     let (asked, path) = (InputSummary::of(&input, call.events.wants_paths()), first_path(&input));
     // The format becomes known during the call, and an error does not contain it: the handle records it.
-    let watch = call.caller.handle.clone().unwrap_or_default();
-    let own = call.caller.handle.is_none().then(|| CallContext { handle: Some(watch.clone()), ..call.caller.clone() });
+    let handle = call.caller.handle.clone().unwrap_or_default();
+    let own = call.caller.handle.is_none().then(|| CallContext { handle: Some(handle.clone()), ..call.caller.clone() });
     let call = call.of(own.as_ref());
     let reply = call_caught(call, name, input, names);
     let at = emendate_events::now();
     match &reply.result {
         Err(error) => {
             let tool = crate::api::tool_table::tool(name).map_or("unknown", |tool| tool.name);
-            let (format, path) = (watch.format(), path.as_deref());
+            let (format, path) = (handle.format(), path.as_deref());
             keep_refusal(call, &RefusedCall { at, tool, format, path, input: asked.bytes }, error);
         }
         Ok(answer) if answer.data.contains_key("operation") => note_model(call, at),
         Ok(_) => {}
     }
     if let Some(begun) = begun {
-        call.events.push(event(call.caller, name, asked, &reply, begun, &watch));
+        call.events.push(event(call.caller, name, asked, &reply, begun, &handle));
     }
     reply
 }
@@ -85,7 +85,7 @@ fn event(
     asked: InputSummary,
     reply: &Reply,
     begun: CallTimer,
-    watch: &CallHandle,
+    handle: &CallHandle,
 ) -> Event {
     let front = caller.client.as_deref();
     let (at, micros) = begun.end();
@@ -94,7 +94,7 @@ fn event(
         micros,
         // A name that is not a tool's may be arbitrary text.
         tool: crate::api::tool_table::tool(name).map_or("unknown", |tool| tool.name),
-        format: watch.format(),
+        format: handle.format(),
         code: "ok",
         dry_run: caller.dry_run,
         input: asked.bytes,
@@ -114,7 +114,7 @@ fn event(
             event.output = parts.iter().map(|part| part.len()).sum();
         }
     }
-    let changes = watch.take_changes();
+    let changes = handle.take_changes();
     add_changes(&mut event, &changes);
     if let Some(paths) = asked.paths {
         event.paths = paths;

@@ -49,8 +49,8 @@ impl<'a> Call<'a> {
             let _entered = meter.enter();
             run(self)
         };
-        if let Some(watch) = &self.caller.handle {
-            watch.note_steps(meter.spent());
+        if let Some(handle) = &self.caller.handle {
+            handle.note_steps(meter.spent());
         }
         let result = match meter.halted() {
             Some(halt) => Err(halt.error()),

@@ -31,7 +31,7 @@ pub(crate) struct WalkFilter {
     /// Includes what ignore files exclude.
     pub(crate) no_ignore: bool,
     /// The handle that may cancel the walk.
-    pub(crate) watch: Option<CallHandle>,
+    pub(crate) handle: Option<CallHandle>,
 }
 
 /// Statistics of a walk.
@@ -81,7 +81,7 @@ impl WalkFilter {
             builder.add_line(None, glob).map_err(|error| glob_refusal(&error))?;
         }
         let globs = builder.build().map_err(|error| glob_refusal(&error))?;
-        Ok(WalkFilter { globs, hidden, no_ignore, watch: caller.handle.clone() })
+        Ok(WalkFilter { globs, hidden, no_ignore, handle: caller.handle.clone() })
     }
 }
 
@@ -164,7 +164,7 @@ fn enter(
         ignores.push(ignore_files(context, folder.absolute()));
     }
     for entry in &entries {
-        if scope.watch.as_ref().is_some_and(CallHandle::is_stopped) {
+        if scope.handle.as_ref().is_some_and(CallHandle::is_stopped) {
             return Ok(ControlFlow::Break(()));
         }
         walked.entries += 1;

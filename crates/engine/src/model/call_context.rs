@@ -153,15 +153,15 @@ impl CallContext {
 
     /// Records the format of the call's input.
     pub(crate) fn note_format(&self, format: &'static str) {
-        if let Some(watch) = &self.handle {
-            watch.note_format(format);
+        if let Some(handle) = &self.handle {
+            handle.note_format(format);
         }
     }
 
     /// Begins a phase of the call over `of` files; 0 if the number is unknown.
     pub(crate) fn begin(&self, step: CallPhase, of: usize) {
-        if let Some(watch) = &self.handle {
-            watch.begin(step, of);
+        if let Some(handle) = &self.handle {
+            handle.begin(step, of);
         }
     }
 
@@ -169,15 +169,15 @@ impl CallContext {
     ///
     /// Errors: `call.cancelled` if the call was asked to stop.
     pub(crate) fn advance(&self) -> Result<()> {
-        let Some(watch) = &self.handle else { return Ok(()) };
-        watch.advance(1);
-        watch.check()
+        let Some(handle) = &self.handle else { return Ok(()) };
+        handle.advance(1);
+        handle.check()
     }
 
     /// Records that all files are written, so that it is too late to stop.
     pub(crate) fn note_written(&self, files: usize) {
-        if let Some(watch) = &self.handle {
-            watch.advance(files);
+        if let Some(handle) = &self.handle {
+            handle.advance(files);
         }
     }
 

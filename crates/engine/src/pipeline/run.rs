@@ -141,8 +141,8 @@ pub(crate) fn plan_and_commit(
                 let mut receipts = create_receipts(&call, plans, done, room);
                 note_changes(call, &receipts);
                 after_edit(call, &origin, &mut receipts);
-                if let Some(watch) = &call.caller.handle {
-                    watch.release();
+                if let Some(handle) = &call.caller.handle {
+                    handle.release();
                 }
                 return Ok(receipts);
             }
@@ -152,8 +152,8 @@ pub(crate) fn plan_and_commit(
 
 /// Records what was changed for the event of the call, if events are kept.
 fn note_changes(call: Call<'_>, receipts: &[Receipt]) {
-    if let Some(watch) = call.caller.handle.as_ref().filter(|_| call.events.is_kept()) {
-        watch.note_changes(count_changes(receipts));
+    if let Some(handle) = call.caller.handle.as_ref().filter(|_| call.events.is_kept()) {
+        handle.note_changes(count_changes(receipts));
     }
 }
 

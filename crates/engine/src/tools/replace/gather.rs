@@ -48,7 +48,7 @@ pub(super) fn scan_files(
     context: &Context,
     places: &[SafePath],
     what: &ReplaceQuery,
-    watch: &CallHandle,
+    handle: &CallHandle,
 ) -> Result<Vec<FileFinding>> {
     let (changed, meter) = (AtomicUsize::new(0), work::current());
     let wanted = thread::available_parallelism().map_or(1, |count| count.get().clamp(2, SCAN_THREADS));
@@ -56,17 +56,17 @@ pub(super) fn scan_files(
     let all = on_threads(places.len(), threads, |at| {
         let _entered = meter.as_ref().map(work::Meter::enter);
         let is_too_much = changed.load(Ordering::Relaxed) > CHANGED_PLACES_MAX;
-        if is_too_much || watch.is_stopped() || work::check().is_err() {
+        if is_too_much || handle.is_stopped() || work::check().is_err() {
             return None;
         }
         let finding = look_at(context, &places[at], what);
         if !notebook::is_named(&places[at]) {
             changed.fetch_add(finding.places(), Ordering::Relaxed);
         }
-        watch.advance(1);
+        handle.advance(1);
         Some(finding)
     });
-    watch.check()?;
+    handle.check()?;
     work::check()?;
     check_amount(changed.into_inner(), 0)?;
     let bug = || Error::new(Code::InternalBug, "Some files were not searched; nothing was written.");

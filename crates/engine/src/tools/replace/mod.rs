@@ -142,10 +142,10 @@ pub(crate) fn replace_in_files(call: Call<'_>, tool: &'static str, input: Value)
     origin.repeat = args.repeat;
     let what = ReplaceQuery::new(&args, call.caller.texts.as_ref().unwrap_or(&TextNames::FIELDS))?;
     let dry_run = args.dry_run || call.caller.dry_run;
-    let watch = call.caller.handle.clone().unwrap_or_default();
+    let handle = call.caller.handle.clone().unwrap_or_default();
     let (mut places, mut searched, mut left) = (Vec::new(), 0, SkippedFiles::default());
     let mut receipts = plan_and_commit(call, origin, dry_run, || {
-        let mut found = found_in_files(call, &args, &what, &watch)?;
+        let mut found = found_in_files(call, &args, &what, &handle)?;
         check_counts(call.caller, &args, &found, dry_run)?;
         warn_of_syntax(&call, &mut found.plans);
         (places, searched, left) = (found.places, found.searched, found.left);
@@ -167,13 +167,13 @@ fn found_in_files(
     call: Call<'_>,
     args: &ReplaceInput,
     what: &ReplaceQuery,
-    watch: &CallHandle,
+    handle: &CallHandle,
 ) -> Result<ReplaceMatches> {
-    let (places, walked) = candidate_files(call, args, watch)?;
+    let (places, walked) = candidate_files(call, args, handle)?;
     let is_one_file = walked.is_none();
     let walked = walked.unwrap_or_default();
-    watch.begin(CallPhase::Reading, places.len());
-    let looked = scan_files(&call, &places, what, watch)?;
+    handle.begin(CallPhase::Reading, places.len());
+    let looked = scan_files(&call, &places, what, handle)?;
     let mut found = ReplaceMatches { searched: places.len(), ..ReplaceMatches::default() };
     (found.left.denied, found.left.closed) = (walked.denied, walked.closed);
     found.left.unread = walked.unreached;
@@ -235,7 +235,7 @@ fn found_in_files(
 fn candidate_files(
     call: Call<'_>,
     args: &ReplaceInput,
-    watch: &CallHandle,
+    handle: &CallHandle,
 ) -> Result<(Vec<SafePath>, Option<WalkStats>)> {
     let place = call.store().resolve_path(Path::new(&args.path))?;
     let scope = WalkFilter::new(call.caller, &place, &args.glob, args.hidden, args.no_ignore)?;
@@ -246,15 +246,15 @@ fn candidate_files(
         }
         return Ok((vec![place], None));
     }
-    let scope = WalkFilter { watch: Some(watch.clone()), ..scope };
+    let scope = WalkFilter { handle: Some(handle.clone()), ..scope };
     let mut places = Vec::new();
-    watch.begin(CallPhase::Listing, 0);
+    handle.begin(CallPhase::Listing, 0);
     let walked = walk::walk(&call, &place, &scope, &mut |place| {
-        watch.advance(1);
+        handle.advance(1);
         places.push(place.clone());
         Ok(ControlFlow::Continue(()))
     })?;
-    watch.check()?;
+    handle.check()?;
     if walked.cut {
         return Err(Error::new(Code::CallTooLarge, format!("There are too many files below {}.", args.path))
             .next("Name subdirectories, one in each call."));

@@ -39,7 +39,7 @@ pub(super) struct TreeWalk<'a> {
 
 impl<'a> TreeWalk<'a> {
     pub(super) fn new(call: Call<'a>, chunks: SyncSender<EntryChunk>) -> TreeWalk<'a> {
-        let filter = WalkFilter { globs: Gitignore::empty(), hidden: true, no_ignore: false, watch: None };
+        let filter = WalkFilter { globs: Gitignore::empty(), hidden: true, no_ignore: false, handle: None };
         TreeWalk { call, filter, ignores: Vec::new(), chunks, files: 0, unreadable: 0 }
     }
 
