@@ -415,7 +415,7 @@ impl ToolView {
         let marked = self
             .line_format
             .and_then(LineFormat::by_name)
-            .map(|marks| CallContext { line_format: Some(marks), ..caller.clone() });
+            .map(|format| CallContext { line_format: Some(format), ..caller.clone() });
         engine.call_as(marked.as_ref().unwrap_or(caller), self.tool, input, Some(&names))
     }
 

@@ -127,7 +127,7 @@ impl CallOptions {
         let mut origin = CallOrigin::new(tool, input);
         let fields: OptionFields = take_fields(input, OPTION_FIELDS)?.unwrap_or_default();
         let on_stale = fields.on_stale.as_deref().map(|word| StalePolicy::parse("on_stale", word)).transpose()?;
-        let marks = fields.marks.as_deref().map(line_format_named).transpose()?.or(caller.line_format);
+        let line_format = fields.marks.as_deref().map(line_format_named).transpose()?.or(caller.line_format);
         origin.allows_invalid = fields.allow_invalid.unwrap_or(false);
         origin.repeat = fields.repeat.unwrap_or(false);
         origin.irreversible = fields.irreversible.unwrap_or(false);
@@ -140,8 +140,8 @@ impl CallOptions {
             matching: fields.r#match.as_deref().map_or(Ok(config.matching), |word| Matching::parse("match", word))?,
             dry_run: fields.dry_run.unwrap_or(false) || caller.dry_run,
             partial: fields.partial.unwrap_or(false),
-            header: marks.and_then(|marks| marks.header),
-            anchor_format: marks.filter(|marks| marks.anchors),
+            header: line_format.and_then(|line_format| line_format.header),
+            anchor_format: line_format.filter(|line_format| line_format.anchors),
             ..plain
         })
     }
@@ -183,7 +183,7 @@ pub(crate) struct PatchOptions {
 /// Returns the line format of that name.
 pub(crate) fn line_format_named(name: &str) -> Result<&'static LineFormat> {
     LineFormat::by_name(&canonical_name(name)).ok_or_else(|| {
-        let names: Vec<&str> = LINE_FORMATS.iter().map(|marks| marks.name).collect();
+        let names: Vec<&str> = LINE_FORMATS.iter().map(|line_format| line_format.name).collect();
         Error::new(Code::CallInvalid, format!("`{name}` is not a way to show lines."))
             .next(format!("Use one of: {}.", names.join(", ")))
     })

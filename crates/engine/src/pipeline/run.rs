@@ -161,11 +161,11 @@ fn note_changes(call: Call<'_>, receipts: &[Receipt]) {
 /// header names its file.
 fn apply_line_format(call: Call<'_>, mut plans: Vec<FilePlan>) -> Vec<FilePlan> {
     for plan in &mut plans {
-        if let Some(marks) =
+        if let Some(format) =
             call.caller.line_format.filter(|_| plan.display.header.is_none() && plan.display.anchor_format.is_none())
         {
-            plan.display.header = marks.header;
-            plan.display.anchor_format = Some(marks).filter(|marks| marks.anchors);
+            plan.display.header = format.header;
+            plan.display.anchor_format = Some(format).filter(|format| format.anchors);
         }
         if plan.display.header.is_some() && plan.display.name.is_empty() {
             plan.display.name = name_in_header(call, &plan.place);

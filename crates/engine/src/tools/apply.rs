@@ -161,7 +161,7 @@ pub(crate) fn parse_edits(
     let usual = call
         .caller
         .line_format
-        .and_then(|marks| formats::text_formats().find(|format| format.spec().name == marks.name));
+        .and_then(|line_format| formats::text_formats().find(|format| format.spec().name == line_format.name));
     let named = named.or_else(|| usual.filter(|format| detect::is_intended_format(input, *format, file.is_some())));
     let ParsedText { format, mut request, directory } = detect::parse_any(input, named, &parse_options)?;
     options.origin.format = format.spec().name;

@@ -181,7 +181,7 @@ pub(crate) fn plan_anchor_edits(
     let replaced = line_edits::replaced_lines(snapshot, &ops);
     let placed = PlacedEdits { merged, replaced, ..PlacedEdits::new(resolved, lines_seen) };
     let mut plan = placement::planned(file, placed);
-    plan.display.anchor_format = Some(marks(options));
+    plan.display.anchor_format = Some(anchor_format(options));
     Ok(plan)
 }
 
@@ -198,7 +198,7 @@ fn shown_words(
     let sessions = call.sessions(place);
     let records = sessions.versions(&call.caller.session, key(place))?;
     if records.is_empty() && !call.caller.allows_unread() {
-        let format = options.anchor_format.map_or("anchors", |marks| marks.name);
+        let format = options.anchor_format.map_or("anchors", |format| format.name);
         let then = ", then send this call again.";
         return Err(base::unread(place).next(
             advice!["Call ", raw_path::read(place, json!({ "format": format })), then].or(advice![
@@ -324,7 +324,7 @@ impl AnchoredView<'_> {
         if spans.is_empty() {
             return error;
         }
-        let push_line = marks(options).push_line;
+        let push_line = anchor_format(options).push_line;
         let excerpt = line_edits::excerpt_with(&now.snapshot, &spans, &|out, line, text, _| {
             push_line(out, LineMark::for_line(line, self.words), text);
         });
@@ -341,8 +341,8 @@ impl AnchoredView<'_> {
 }
 
 /// Returns the line format with anchors for a reply.
-pub(crate) fn marks(options: &CallOptions) -> &'static LineFormat {
-    options.anchor_format.unwrap_or_else(default_marks)
+pub(crate) fn anchor_format(options: &CallOptions) -> &'static LineFormat {
+    options.anchor_format.unwrap_or_else(default_format)
 }
 
 impl AnchorEditContext<'_> {
@@ -413,9 +413,9 @@ pub(crate) fn named_twice(place: &SafePath) -> Error {
 }
 
 /// The default line format with anchors.
-fn default_marks() -> &'static LineFormat {
+fn default_format() -> &'static LineFormat {
     // A test proves that there is such a row.
-    line_format::LINE_FORMATS.iter().find(|marks| marks.anchors).unwrap_or(&line_format::LINE_FORMATS[0])
+    line_format::LINE_FORMATS.iter().find(|format| format.anchors).unwrap_or(&line_format::LINE_FORMATS[0])
 }
 
 /// True when [`preview`] shows all lines of these hunks.
@@ -431,7 +431,7 @@ fn all_lines(hunks: &[DiffHunk]) -> impl Iterator<Item = &DiffLine> {
 }
 
 /// Formats the current lines that an edit changed, with their anchors, in at most about `most` bytes.
-pub(crate) fn preview(marks: &LineFormat, words: &[AnchorWord], hunks: &[DiffHunk], most: usize) -> String {
+pub(crate) fn preview(format: &LineFormat, words: &[AnchorWord], hunks: &[DiffHunk], most: usize) -> String {
     let mut out = String::new();
     for (nth, hunk) in hunks.iter().enumerate() {
         if out.len() > most {
@@ -450,7 +450,7 @@ pub(crate) fn preview(marks: &LineFormat, words: &[AnchorWord], hunks: &[DiffHun
                 }
                 continue;
             }
-            (marks.push_line)(&mut out, LineMark::for_line(first + at, words), &line_format::clip(&line.text));
+            (format.push_line)(&mut out, LineMark::for_line(first + at, words), &line_format::clip(&line.text));
         }
     }
     out

@@ -70,7 +70,7 @@ pub(crate) fn plan_rows_in(
     };
     match options.tag {
         Some(_) => plan.display.header = Some(header_style(options)),
-        None if by_word => plan.display.anchor_format = Some(anchor_edits::marks(options)),
+        None if by_word => plan.display.anchor_format = Some(anchor_edits::anchor_format(options)),
         // The numbers refer to the version the session saw last.
         None => {}
     }

@@ -243,9 +243,9 @@ impl Receipt {
         }
         let mut text = ReplyText { headline: format!("{headline}\n"), notes: render_notes(notes), body: failed };
         let mut data = Map::with_capacity(REPLY_FIELDS_CAPACITY);
-        if let (Some(marks), Some(words)) = (plan.display.anchor_format, &self.anchor_map) {
+        if let (Some(format), Some(words)) = (plan.display.anchor_format, &self.anchor_map) {
             let around = explain::hunks(&plan.before, &plan.changes, line_edits::AROUND);
-            text.body += &anchor_edits::preview(marks, words.words(), &around, self.budget.diff);
+            text.body += &anchor_edits::preview(format, words.words(), &around, self.budget.diff);
             return (text, data);
         }
         if shows == ChangeDisplay::Diff && !hunks.is_empty() {

@@ -95,14 +95,14 @@ pub(crate) const INPUT: ToolInput = ToolInput::Own {
 pub(crate) fn read(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let raw = raw_path::take(&mut input)?;
     let mut args: ReadInput = formats::from_json(formats::FormatInput::Json(input))?;
-    let marks =
+    let line_format =
         args.format.as_deref().map_or(Ok(call.caller.line_format.unwrap_or(&LINE_FORMATS[0])), line_format_named)?;
     let declared = args.encoding.as_deref().map(encoding::encoding_from_call).transpose()?;
     let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
     let place = call.resolve_path(path, Access::Read)?;
     let by_lines = args.offset.is_some() || args.limit.is_some() || args.format.is_some();
     let plain = declared.is_none() && args.symbol.is_none() && args.cells.is_none();
-    let in_parts = plain && !marks.anchors && (by_lines || !notebook::is_named(&place));
+    let in_parts = plain && !line_format.anchors && (by_lines || !notebook::is_named(&place));
     let sized = match load_sized(&call, &place) {
         Err(error) if error.code() == Code::PathNotRegular && plain && !by_lines => {
             return list_directory(call, &place).unwrap_or(Err(error));
@@ -116,9 +116,9 @@ pub(crate) fn read(call: Call<'_>, mut input: Value) -> Result<Answer> {
             let lines = from..from.saturating_add(args.limit.unwrap_or(READ_LINES_DEFAULT));
             let size = source.meta().size;
             let opened =
-                if in_parts { open_lines(&call, &place, source, &lines, marks.header.is_some())? } else { None };
+                if in_parts { open_lines(&call, &place, source, &lines, line_format.header.is_some())? } else { None };
             if let Some(opened) = opened {
-                return show(call, &place, opened, &args, marks, None);
+                return show(call, &place, opened, &args, line_format, None);
             }
             check_whole_allowed(&call, &place, size, SHOWN_AS_WHOLE)?;
             call.version(&place)?
@@ -146,7 +146,7 @@ pub(crate) fn read(call: Call<'_>, mut input: Value) -> Result<Answer> {
         let (offset, limit) = call.grammars().lines_of(&place, opened.snapshot.text(), symbol)?;
         (args.offset, args.limit) = (Some(offset), Some(limit));
     }
-    show(call, &place, opened, &args, marks, not_a_notebook)
+    show(call, &place, opened, &args, line_format, not_a_notebook)
 }
 
 /// Shows the requested lines of a file, or of a sparse snapshot that has them.
@@ -155,18 +155,19 @@ fn show(
     place: &SafePath,
     opened: LoadedFile,
     args: &ReadInput,
-    marks: &'static LineFormat,
+    line_format: &'static LineFormat,
     not_a_notebook: Option<String>,
 ) -> Result<Answer> {
-    let words = marks.anchors.then(|| anchor_map(&call, place, &opened.snapshot)).transpose()?;
+    let words = line_format.anchors.then(|| anchor_map(&call, place, &opened.snapshot)).transpose()?;
     let words = words.as_ref().map_or(&[][..], AnchorMap::words);
     let most = call.reply_limits().read;
-    let mut page = page(&opened.snapshot, args, marks, words, most)?;
+    let mut page = page(&opened.snapshot, args, line_format, words, most)?;
     let LoadedFile { snapshot, meta, racy } = opened;
     let record = record(snapshot.id(), meta, racy, page.lines.clone(), args);
     let body = base::stored_body(place, &snapshot);
     let unkept = base::remember(call, place, &record, &body);
-    let header = marks.header.and_then(|header| Some(header.line(&name_in_header(call, place), snapshot.short_tag()?)));
+    let header =
+        line_format.header.and_then(|header| Some(header.line(&name_in_header(call, place), snapshot.short_tag()?)));
     if let Some(header) = &header {
         page.text.insert_str(0, &format!("{header}\n"));
     }
@@ -259,7 +260,7 @@ fn record(content: ContentId, meta: FileMeta, racy: bool, lines: LineSet, args: 
 fn page(
     snapshot: &Snapshot,
     args: &ReadInput,
-    marks: &LineFormat,
+    line_format: &LineFormat,
     words: &[AnchorWord],
     most: usize,
 ) -> Result<TextPage> {
@@ -294,7 +295,7 @@ fn page(
     for (number, line) in (from..).zip(text[span.range()].split_inclusive('\n')) {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let before = page.text.len();
-        match shown_line(&mut page.text, marks, LineMark::for_line(number, words), line) {
+        match shown_line(&mut page.text, line_format, LineMark::for_line(number, words), line) {
             None => page.lines.add(number as u64, number as u64),
             Some(left) => page.cut.push((number, left)),
         }
@@ -313,9 +314,9 @@ fn page(
 }
 
 /// Appends a line in a line format. Returns the number of omitted characters if it is too long to be shown completely.
-pub(crate) fn shown_line(out: &mut String, marks: &LineFormat, mark: LineMark, line: &str) -> Option<usize> {
+pub(crate) fn shown_line(out: &mut String, line_format: &LineFormat, mark: LineMark, line: &str) -> Option<usize> {
     let cut = clip_line(line);
-    push_line(out, marks, mark, cut.0, cut.1);
+    push_line(out, line_format, mark, cut.0, cut.1);
     cut.1
 }
 
@@ -325,11 +326,11 @@ pub(crate) fn clip_line(line: &str) -> (&str, Option<usize>) {
 }
 
 /// Appends a line that was cut in this way.
-pub(crate) fn push_line(out: &mut String, marks: &LineFormat, mark: LineMark, line: &str, left: Option<usize>) {
+pub(crate) fn push_line(out: &mut String, line_format: &LineFormat, mark: LineMark, line: &str, left: Option<usize>) {
     match left {
-        None => (marks.push_line)(out, mark, line),
+        None => (line_format.push_line)(out, mark, line),
         Some(left) => {
-            (marks.push_line)(out, mark, &format!("{line} {}", cut_mark(left)));
+            (line_format.push_line)(out, mark, &format!("{line} {}", cut_mark(left)));
         }
     }
 }

@@ -11,7 +11,7 @@ impl SearchRun<'_> {
     ///
     /// Errors: `file.too_large` if it has to be, and cannot be.
     pub(super) fn search_large(&mut self, place: &SafePath, source: FileSource) -> Result<Option<()>> {
-        if self.multiline || self.marks.anchors {
+        if self.multiline || self.line_format.anchors {
             return check_whole_allowed(&self.call, place, source.meta().size, SEARCH_NEEDS_WHOLE).map(|()| None);
         }
         let (call, mut attempt) = (self.call, 0);
@@ -19,7 +19,7 @@ impl SearchRun<'_> {
             attempt += 1;
             let mut rows = self.rows_of(place);
             let go_on = || call.caller.check_cancelled();
-            let mut passing = FilePass::new(&source, self.marks.header.is_some(), &go_on);
+            let mut passing = FilePass::new(&source, self.line_format.header.is_some(), &go_on);
             let found = self.searcher.search_reader(&self.pattern, &mut passing, &mut rows);
             work::check()?;
             let opened = passing.finish(found.map_err(|error| failed(&error)));

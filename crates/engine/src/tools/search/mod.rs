@@ -102,7 +102,7 @@ impl SearchInput {
 /// The query, and the results so far.
 struct SearchRun<'a> {
     call: Call<'a>,
-    marks: &'static LineFormat,
+    line_format: &'static LineFormat,
     pattern: SearchPattern,
     searcher: Searcher,
     multiline: bool,
@@ -160,14 +160,14 @@ fn run<'a>(
     path: &Path,
     most: usize,
 ) -> Result<(SearchRun<'a>, WalkStats, SafePath)> {
-    let marks =
+    let line_format =
         args.format.as_deref().map_or(Ok(call.caller.line_format.unwrap_or(&LINE_FORMATS[0])), line_format_named)?;
     let place = call.store().resolve_path(path)?;
     let scope = WalkFilter::new(call.caller, &place, &args.glob, args.hidden, args.no_ignore)?;
     let look = PatternOptions { literal: args.literal, ignore_case: args.ignore_case, multiline: args.multiline };
     let mut search = SearchRun {
         call,
-        marks,
+        line_format,
         pattern: SearchPattern::new(&args.pattern, look)?,
         searcher: SearcherBuilder::new()
             .line_number(true)
@@ -321,7 +321,7 @@ impl SearchRun<'_> {
         if !self.text.is_empty() {
             block.push('\n');
         }
-        let header = self.marks.header.zip(opened.and_then(|it| it.snapshot.short_tag()));
+        let header = self.line_format.header.zip(opened.and_then(|it| it.snapshot.short_tag()));
         let header = header.map(|(header, tag)| header.line(&name_in_header(self.call, place), tag));
         let _ = writeln!(
             block,
@@ -331,11 +331,11 @@ impl SearchRun<'_> {
                 None => format!("{} ({CHANGES_MEANWHILE})", place.shown()),
             })
         );
-        let words = opened.filter(|_| self.marks.anchors);
+        let words = opened.filter(|_| self.line_format.anchors);
         let words = words.map(|it| anchor_map(&self.call, place, &it.snapshot)).transpose()?;
         let words = words.as_ref().map_or(&[][..], AnchorMap::words);
-        let marks = if opened.is_some() { self.marks } else { &LINE_FORMATS[0] };
-        let lines = render(&mut block, marks, words, &rows);
+        let line_format = if opened.is_some() { self.line_format } else { &LINE_FORMATS[0] };
+        let lines = render(&mut block, line_format, words, &rows);
         self.text.push_str(&block);
         if let Some(opened) = opened {
             let unkept = base::mark_known(self.call, place, opened, lines, RecordOrigin::Read);
@@ -416,7 +416,7 @@ impl SearchRun<'_> {
 }
 
 /// Writes the rows of a file; returns the lines shown completely.
-fn render(out: &mut String, marks: &LineFormat, words: &[AnchorWord], rows: &ShownLines) -> LineSet {
+fn render(out: &mut String, line_format: &LineFormat, words: &[AnchorWord], rows: &ShownLines) -> LineSet {
     let mut lines = LineSet::none();
     let mut last = None;
     for ShownLine { line, text, left } in &rows.shown {
@@ -424,7 +424,7 @@ fn render(out: &mut String, marks: &LineFormat, words: &[AnchorWord], rows: &Sho
             out.push_str("--\n");
         }
         last = Some(*line);
-        read::push_line(out, marks, LineMark::for_line(*line, words), text, *left);
+        read::push_line(out, line_format, LineMark::for_line(*line, words), text, *left);
         if left.is_none() {
             lines.add(*line as u64, *line as u64);
         }

@@ -114,7 +114,7 @@ pub(crate) fn restore_file<'a>(
 }
 
 fn plan_restore(call: Call<'_>, place: &SafePath, past: &PastState, now: CurrentState) -> Result<FilePlan> {
-    let PastState { root, told_by, state } = past;
+    let PastState { root, entry, state } = past;
     let Some(side) = *state else {
         if matches!(now, CurrentState::Nothing) {
             return Err(Error::new(Code::EditNoChange, "The file did not exist then, and does not now.")
@@ -125,7 +125,7 @@ fn plan_restore(call: Call<'_>, place: &SafePath, past: &PastState, now: Current
     };
     let bytes = match &now {
         CurrentState::File(now) if now.snapshot.id() == side.content => now.snapshot.raw().to_vec(),
-        _ => history_content(&call, *root, side, now.file())?.ok_or_else(|| not_kept(place, told_by))?,
+        _ => history_content(&call, *root, side, now.file())?.ok_or_else(|| not_kept(place, entry))?,
     };
     if side.kind == FileKind::Link && is_same_content(&now, Some(side)) {
         return Ok(FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::Nothing));
@@ -165,7 +165,7 @@ pub(super) fn may_replace(call: Call<'_>, options: &CallOptions, place: &SafePat
 struct PastState {
     /// Index of the root whose history has the operation.
     root: usize,
-    told_by: LogEntry,
+    entry: LogEntry,
     state: Option<FileState>,
 }
 
@@ -173,7 +173,7 @@ struct PastState {
 fn side_at(context: &Context, root: usize, place: &SafePath, logged: &LogEntry, before: bool) -> Result<PastState> {
     // Others may have changed it between the preceding operation and this one.
     if before && let Some(file) = change_of(place, logged) {
-        return Ok(PastState { root, told_by: logged.clone(), state: file.before });
+        return Ok(PastState { root, entry: logged.clone(), state: file.before });
     }
     let upto = if before { logged.id.number } else { logged.id.number.saturating_add(1) };
     let filter = OperationFilter { path: Some(key(place)), ..OperationFilter::default() };
@@ -184,10 +184,10 @@ fn side_at(context: &Context, root: usize, place: &SafePath, logged: &LogEntry, 
         let below = Some(upto).filter(|_| is_here);
         let mut older = logged_operations(history, OperationFilter { below, ..filter });
         let older = older.find(|it| it.as_ref().map_or(true, |it| is_here || it.at <= logged.at)).transpose()?;
-        if let Some((told_by, file)) = older.and_then(|it| change_of(place, &it).map(|file| (it, file)))
-            && last.as_ref().is_none_or(|last| last.told_by.at < told_by.at)
+        if let Some((entry, file)) = older.and_then(|it| change_of(place, &it).map(|file| (it, file)))
+            && last.as_ref().is_none_or(|last| last.entry.at < entry.at)
         {
-            last = Some(PastState { root: of, told_by, state: file.after });
+            last = Some(PastState { root: of, entry, state: file.after });
         }
     }
     if let Some(last) = last {
@@ -201,9 +201,9 @@ fn side_at(context: &Context, root: usize, place: &SafePath, logged: &LogEntry, 
                 break;
             }
             if let Some(file) = change_of(place, &later)
-                && first.as_ref().is_none_or(|first| later.at <= first.told_by.at)
+                && first.as_ref().is_none_or(|first| later.at <= first.entry.at)
             {
-                first = Some(PastState { root: of, told_by: later, state: file.before });
+                first = Some(PastState { root: of, entry: later, state: file.before });
             }
         }
     }

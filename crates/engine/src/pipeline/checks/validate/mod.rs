@@ -178,7 +178,7 @@ impl ValidationCase<'_> {
         let wrong = messages::fault(self.after, fault);
         let line = after.text()[..fault.at.min(after.text().len())].rfind('\n').map_or(0, |end| end + 1);
         let line = after.text()[line..].lines().next().unwrap_or_default();
-        let marks = match before {
+        let is_template = match before {
             PriorValidity::Nothing if self.kind == DataFormat::Yaml => looks_like_a_template(self.after),
             _ => looks_like_a_template(line),
         };
@@ -188,7 +188,7 @@ impl ValidationCase<'_> {
                     .push(format!("The file was not valid {} before this edit either: {wrong}", self.kind.name()));
             }
             PriorValidity::Unknown => self.notes.push(messages::unchecked_note(self.place, "it was too large before")),
-            _ if marks => self.notes.push(format!("This is not valid by itself, as templates are: {wrong}")),
+            _ if is_template => self.notes.push(format!("This is not valid by itself, as templates are: {wrong}")),
             // An unparsable text cannot fit a schema.
             _ if self.policy.syntax == Strictness::Refuse || (self.policy.refuses && !self.sources.is_empty()) => {
                 return Err(messages::broken(self, fault));

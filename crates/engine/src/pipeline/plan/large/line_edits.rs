@@ -101,7 +101,7 @@ impl StreamedEdit<'_> {
         };
         let plan = plan_rows_in(call, place.clone(), now, base, RegisterOps { ops, registers }, options);
         let failed = plan.as_ref().map_or_else(slice::from_ref, |plan| &plan.outcome.failed);
-        if failed.iter().any(|error| tells_of_more(&call, &source, error)) {
+        if failed.iter().any(|error| names_more_lines(&call, &source, error)) {
             return Err(DISTANT_EDITS.into());
         }
         let plan = plan?;
@@ -114,7 +114,7 @@ impl StreamedEdit<'_> {
 
 /// True if an error could say more with the whole text, such as where the expected line is, and the file may be loaded
 /// whole.
-fn tells_of_more(context: &Context, source: &FileSource, error: &Error) -> bool {
+fn names_more_lines(context: &Context, source: &FileSource, error: &Error) -> bool {
     let several = error.failures().len() > 1;
     source.meta().size <= context.config().max_whole_bytes() && (several || error.code() == Code::MatchNotFound)
 }
