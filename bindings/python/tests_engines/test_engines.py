@@ -16,7 +16,7 @@ from emendate.bulk import daft as on_daft
 from emendate.bulk import duckdb as on_duckdb
 from emendate.bulk import polars as on_polars
 
-from tests_engines.rows import COLUMNS, COUNT, INPUTS, OPTIONS, check, parquet, table
+from tests_engines.rows import COLUMNS, FEWER, INPUTS, OPTIONS, check, parquet, table
 
 
 def test_polars_frames() -> None:
@@ -24,8 +24,9 @@ def test_polars_frames() -> None:
 
 
 def test_polars_queries_and_expressions() -> None:
-    query = pl.scan_parquet(parquet())
-    check(on_polars.map_batches(query, bulk.apply_many, INPUTS, **OPTIONS).collect(engine="streaming").to_arrow())
+    query = pl.scan_parquet(parquet(FEWER))
+    made = on_polars.map_batches(query, bulk.apply_many, INPUTS, **OPTIONS)
+    check(made.collect(engine="streaming").to_arrow(), FEWER)
     frame = pl.DataFrame(table().slice(0, 100))
     made = frame.select(on_polars.expression(bulk.apply_many, INPUTS, threads=1, **OPTIONS).alias("made"))
     assert made["made"].struct.field("ok").to_list() == pl.DataFrame(bulk.apply_many(frame, **OPTIONS))["ok"].to_list()
@@ -80,7 +81,7 @@ class KilledOnce:
         self.mark = mark
 
     def __call__(self, batch: Any, **options: Any) -> Any:
-        if batch.num_rows and not self.mark.exists() and batch.column("n")[0].as_py() >= COUNT // 2:
+        if batch.num_rows and not self.mark.exists() and batch.column("n")[0].as_py() >= FEWER // 2:
             self.mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return bulk.apply_many(batch, **options)
@@ -90,8 +91,8 @@ def test_a_killed_worker_of_ray_changes_nothing(ray: Any, tmp_path: Path) -> Non
     from emendate.bulk import ray as on_ray
 
     killed = KilledOnce(tmp_path / "killed")
-    dataset = on_ray.map_batches(ray.data.from_arrow(table()), killed, actors=2, **OPTIONS)
-    check(pa.concat_tables(ray.get(dataset.to_arrow_refs())))
+    dataset = on_ray.map_batches(ray.data.from_arrow(table(FEWER)), killed, actors=2, **OPTIONS)
+    check(pa.concat_tables(ray.get(dataset.to_arrow_refs())), FEWER)
     assert killed.mark.exists()
 
 
@@ -122,17 +123,17 @@ def test_a_udf_of_spark(spark: Any) -> None:
     from emendate.bulk import spark as on_spark
 
     emend = on_spark.udf(bulk.apply_many, INPUTS, **OPTIONS)
-    frame = spark.read.parquet(parquet())
+    frame = spark.read.parquet(parquet(FEWER))
     made = frame.select("n", emend("before", "edit", "path").alias("made")).select("n", "made.*")
-    check(made.toArrow())
+    check(made.toArrow(), FEWER)
 
 
 def test_a_killed_worker_of_spark_changes_nothing(spark: Any, tmp_path: Path) -> None:
     from emendate.bulk import spark as on_spark
 
     killed = KilledOnce(tmp_path / "killed")
-    made = on_spark.map_batches(spark.read.parquet(parquet()), killed, keep=["n"], **OPTIONS)
-    check(made.toArrow())
+    made = on_spark.map_batches(spark.read.parquet(parquet(FEWER)), killed, keep=["n"], **OPTIONS)
+    check(made.toArrow(), FEWER)
     assert killed.mark.exists()
 
 
