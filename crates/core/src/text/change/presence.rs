@@ -4,10 +4,14 @@
 //! Two sides that made the same change then seem to have made different ones, and [`ChangeSet::rebase`] would make it
 //! twice. The distance between `base` and `now` shows the difference: the change increases it if `now` lacks the
 //! change, and reduces it if `now` has it.
+//!
+//! A deletion needs more: if its lines were changed instead, `now` lacks them and has others in their place. The
+//! distances are then those of a version that made the deletion and inserted other lines there.
 
 use super::ChangeSet;
 use crate::text::diff;
 use crate::text::snapshot::Snapshot;
+use crate::text::span::Span;
 
 /// Relation of a version to a change that another version underwent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +35,7 @@ impl ChangeSet {
         let (own, without, with) = (distance(base, &target), distance(base, now), distance(&target, now));
         if with >= without + own {
             Presence::Missing
-        } else if with + own <= without {
+        } else if with + own <= without && !has_lines_of_deletions(base, &target, now) {
             Presence::Made
         } else {
             Presence::Unclear
@@ -43,6 +47,23 @@ impl ChangeSet {
 /// for changes of neighbouring lines then add up.
 fn distance(before: &Snapshot, after: &Snapshot) -> usize {
     diff::raw_hunks(before, after).iter().map(|(old, new)| old.len() + new.len()).sum()
+}
+
+/// Returns whether `now` has more lines than `target` where `target` lacks lines of `base`: they may be the deleted
+/// ones, changed.
+fn has_lines_of_deletions(base: &Snapshot, target: &Snapshot, now: &Snapshot) -> bool {
+    let hunks = diff::raw_hunks(base, target);
+    let mut deletions = hunks.iter().filter(|(_, left)| left.is_empty()).map(|(_, left)| left.start()).peekable();
+    if deletions.peek().is_none() {
+        return false;
+    }
+    let lines = |version: &Snapshot, span: Span| version.raw()[span.range()].iter().filter(|&&it| it == b'\n').count();
+    let mut grown = diff::raw_hunks(target, now);
+    grown.retain(|&(old, new)| lines(now, new) > lines(target, old));
+    deletions.any(|at| {
+        let next = grown.partition_point(|(old, _)| old.end() < at);
+        grown.get(next).is_some_and(|(old, _)| old.start() <= at)
+    })
 }
 
 #[cfg(test)]
@@ -64,6 +85,9 @@ mod tests {
             assert_eq!(presence(base, target, &format!("n\n{target}m\n")), Presence::Made);
             assert_eq!(presence(base, target, &format!("n\n{base}m\n")), Presence::Missing);
         }
+        // A deleted line was changed, not deleted; a neighbour of a deleted line was changed.
+        assert_eq!(presence("x\nnew\ny\n", "x\ny\n", "x\nnew, too\ny\n"), Presence::Unclear);
+        assert_eq!(presence("x\nnew\ny\n", "x\ny\n", "x\nz\n"), Presence::Made);
         // More than the change was made at its place.
         assert_eq!(presence("x\nbig\ny\n", "x\nnew\ny\n", "x\nnot\ny\n"), Presence::Unclear);
     }
