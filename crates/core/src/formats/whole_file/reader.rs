@@ -411,28 +411,32 @@ impl WholeFileReader {
         draft.text.push_str(line);
         // If the fence ends in CRLF as well, the CRLF comes from how the text was sent.
         draft.text.push_str(if self.crlf && !self.opened_crlf { "\r\n" } else { "\n" });
-        let sure = draft.ends.map_or(draft.text.len(), |end| draft.text[..end].rfind('\n').map_or(0, |at| at + 1));
-        emit(&mut draft, sure, out);
+        // Whether the indentation of a fence is removed from its text is known at its end.
+        let may_lose_margin = !self.margin.is_empty() && matches!(draft.end, TextEnd::Fence { .. });
+        if !may_lose_margin {
+            let sure = draft.ends.map_or(draft.text.len(), |end| draft.text[..end].rfind('\n').map_or(0, |at| at + 1));
+            emit(&mut draft, sure, out);
+        }
         Ok(WholeFileState::Open(draft))
     }
 
     /// Completes the text.
     fn complete(&mut self, mut draft: TextDraft, out: &mut Vec<StreamEvent>) {
         draft.text.truncate(draft.ends.unwrap_or(draft.text.len()));
-        let len = draft.text.len();
-        emit(&mut draft, len, out);
-        let TextDraft { path, must_exist, mut fence, at, end, mut text, .. } = draft;
-        if let TextEnd::Fence { .. } = end
-            && let Some(inside) = without_margin(&text, &self.margin)
+        if let TextEnd::Fence { .. } = draft.end
+            && let Some(inside) = without_margin(&draft.text, &self.margin)
         {
-            text = inside;
+            draft.text = inside;
             if let Some(FenceName::Comment(line) | FenceName::Repeated(line) | FenceName::Contradicted(line)) =
-                &mut fence
+                &mut draft.fence
             {
                 *line = line.strip_prefix(&*self.margin).unwrap_or(line).to_owned();
             }
-            self.unindented = self.unindented.or(Some(at));
+            self.unindented = self.unindented.or(Some(draft.at));
         }
+        let len = draft.text.len();
+        emit(&mut draft, len, out);
+        let TextDraft { path, must_exist, fence, at, end, text, .. } = draft;
         self.above = <[String; 2]>::default();
         self.heading = None;
         let Some(path) = path else {
