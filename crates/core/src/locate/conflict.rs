@@ -118,6 +118,27 @@ pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
     repeated
 }
 
+/// Adds to the repetitions the hunks that are identical to an earlier one and were found at the same place.
+pub(crate) fn add_repeated_hunks(repeated: &mut [Option<usize>], ops: &[Op], placed: &[Result<PlacedOp>]) {
+    let hunk = |at: usize| if let Locator::Hunk(hunk) = &ops[at].at { Some(&hunk.lines) } else { None };
+    let mut first = DuplicateIndex::default();
+    for index in (0..ops.len()).filter(|_| ops.len() > 1) {
+        let (Some(lines), Ok(own)) = (hunk(index), &placed[index]) else { continue };
+        let Some(splice) = own.splices.first() else { continue };
+        let is_same = |other: usize| {
+            hunk(other) == Some(lines) && placed[other].as_ref().is_ok_and(|other| has_same_places(own, other))
+        };
+        let known = first.of(((splice.span.start() as u64) << 32) ^ splice.span.len() as u64, index, is_same);
+        repeated[index] = Some(known).filter(|&known| known < index);
+    }
+}
+
+/// Returns whether two operations replace the same text by the same.
+fn has_same_places(one: &PlacedOp, other: &PlacedOp) -> bool {
+    one.splices.len() == other.splices.len()
+        && one.splices.iter().zip(&other.splices).all(|(a, b)| a.span == b.span && a.text == b.text)
+}
+
 /// Finds the first of several equal items, by a hash that is much faster than that of the standard map; only items with
 /// equal hashes are compared.
 #[derive(Default)]
@@ -173,15 +194,10 @@ fn report_hunks(clashes: &[Clash], hunks: &[&Hunk]) -> Option<Error> {
     let mut error = Error::new(kind.code(), "Hunks of the patch conflict with each other; nothing was written.");
     for &(_, first, second) in clashes.iter().take(LISTED_CONFLICTS_MAX) {
         let (one, two) = (hunk_name(hunks, first), hunk_name(hunks, second));
-        let same = hunks[first].lines == hunks[second].lines;
-        error = error.evidence(if same {
-            format!("- {two} is identical to {one}, and its place occurs once")
-        } else {
-            format!("- {one} and {two} change the same lines, or one changes what the other expects")
-        });
+        error =
+            error.evidence(format!("- {one} and {two} change the same lines, or one changes what the other expects"));
     }
-    let next =
-        "Merge the hunks that overlap into one, using the lines of the file as they are now; omit repeated hunks.";
+    let next = "Merge the hunks that overlap into one, using the lines of the file as they are now.";
     Some(error.next(next).fact("conflicts", listed(clashes)))
 }
 
@@ -342,8 +358,9 @@ fn created(
             let written = Span::new(start - from, start - from + fresh.len());
             let parts = [&text[from..start], fresh, &text[end..char_border(text, end + longest)]];
             for needle in search.clashing(parts, written) {
-                // Operations that were not tried are ignored.
-                if needle > op && needle < patterns.len() && out.len() < LISTED_CONFLICTS_MAX {
+                // Operations that were not tried are ignored, and those that are repeated are not applied.
+                let is_applied = repeated.get(needle).is_some_and(Option::is_none);
+                if needle > op && is_applied && out.len() < LISTED_CONFLICTS_MAX {
                     out.insert((ConflictKind::Rewriting, op, needle));
                 }
             }

@@ -208,7 +208,8 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
     find::check_amount(places, repeated_bytes)?;
     // If the rest was not tried after many failures, only the operations that were tried are reported.
     let tried = &ops[..placed.len()];
-    let repeated = conflict::repetitions(tried);
+    let mut repeated = conflict::repetitions(tried);
+    conflict::add_repeated_hunks(&mut repeated, tried, &placed);
     if !settled && let Some(error) = conflict::check(base, tried, &placed, &repeated, needles) {
         return Err(error);
     }

@@ -93,11 +93,12 @@ pub(super) fn one_by_one(
         outcomes: Vec::with_capacity(ops.len()),
         failed: Vec::new(),
         shifts: Vec::new(),
+        original: SearchIndex::new(base),
     };
     let mut changes = ChangeSet::none(base);
     let mut middle = base.clone();
     let (mut next, mut places) = (0, 0);
-    while let Some((index, placed, step)) = edits.next_placed(&middle, next, failures_max)? {
+    while let Some((index, placed, step)) = edits.next_placed(&middle, &changes, next, failures_max)? {
         places += placed.places();
         find::check_amount(places, 0)?;
         edits.outcomes.push(outcome(&middle, index, &ops[index], placed));
@@ -127,6 +128,8 @@ struct EditsInTurn<'o> {
     failed: Vec<Error>,
     /// The effects of the applied hunks on the numbers of lines.
     shifts: Vec<HunkShift>,
+    /// The text before all of them.
+    original: SearchIndex<'o>,
 }
 
 /// The lines that an applied hunk adds or removes.
@@ -150,11 +153,38 @@ impl EditsInTurn<'_> {
         Some(Op { at: Locator::Hunk(Box::new(Hunk { first: Some(first), ..(**hunk).clone() })), ..op.clone() })
     }
 
+    /// Checks that an edit whose text is in the original file has its place there, not one that only resembles it:
+    /// an earlier edit may have changed the text, and a similar place is then a guess. `changes` leads from the
+    /// original to the current text, `middle`.
+    ///
+    /// Errors: `edit.overlap`.
+    fn at_own_place(&self, middle: &Snapshot, changes: &ChangeSet, index: usize, placed: PlacedOp) -> Result<PlacedOp> {
+        let op = &self.ops[index];
+        let is_certain =
+            placed.found.tier == Tier::Exact && matches!(&op.at, Locator::Find(find) if find.line.is_none());
+        if changes.is_empty() || is_certain || placed.places() != 1 {
+            return Ok(placed);
+        }
+        let Ok(own) = place(&self.original, op, None, number(index), self.settings) else { return Ok(placed) };
+        let Some((start, end)) = hull(&own).filter(|_| own.places() == 1 && own.found.tier <= placed.found.tier) else {
+            return Ok(placed);
+        };
+        let (from, to) = (changes.map(start, false), changes.map(end, true));
+        match placed.splices.iter().find(|splice| splice.span.start() < from || splice.span.end() > to) {
+            None => Ok(placed),
+            Some(stray) => {
+                let line = |version: &Snapshot, raw: usize| line_number(version, version.to_text(raw));
+                Err(strayed(line(self.base, start), line(middle, stray.span.start())))
+            }
+        }
+    }
+
     /// Places the next operation that can be placed in the current text. Failures change nothing, so all operations up
     /// to it share what is known about the lines of the text. `None` at the end, or after `failures_max` failures.
     fn next_placed(
         &mut self,
         middle: &Snapshot,
+        changes: &ChangeSet,
         from: usize,
         failures_max: usize,
     ) -> Result<Option<(usize, PlacedOp, ChangeSet)>> {
@@ -168,8 +198,9 @@ impl EditsInTurn<'_> {
                 return Err(too_long(middle.raw().len()));
             }
             let shifted = self.shifted(op);
-            let step =
-                place(&known, shifted.as_ref().unwrap_or(op), None, number(index), self.settings).and_then(|placed| {
+            let step = place(&known, shifted.as_ref().unwrap_or(op), None, number(index), self.settings)
+                .and_then(|placed| self.at_own_place(middle, changes, index, placed))
+                .and_then(|placed| {
                     let step = ChangeSet::new(middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
                     Ok((placed, step))
                 });
@@ -187,6 +218,22 @@ impl EditsInTurn<'_> {
         }
         Ok(None)
     }
+}
+
+/// Returns the raw offsets between which an operation reads.
+fn hull(placed: &PlacedOp) -> Option<(usize, usize)> {
+    let start = placed.splices.iter().map(|splice| splice.read_span.start()).min()?;
+    let end = placed.splices.iter().map(|splice| splice.read_span.end()).max()?;
+    Some((start, end))
+}
+
+/// Creates the error for an edit whose text an earlier one changed, so that only another place resembles it.
+fn strayed(own: usize, other: usize) -> Error {
+    Error::new(
+        Code::EditOverlap,
+        format!("An earlier edit changed the text of this one at line {own}; line {other} only resembles it."),
+    )
+    .next("Merge the edits that touch these lines into one.")
 }
 
 /// Creates the error for edits in turn that make the text longer and longer.

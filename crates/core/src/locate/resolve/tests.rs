@@ -1,5 +1,6 @@
 use super::in_turn::{at_once, one_by_one};
 use super::{EXPLAINED_FAILURES_MAX, ResolvedEdit, resolve};
+use crate::code::Code;
 use crate::error::Result;
 use crate::locate::op::{ExpectedMatches, Locator, Op, OpOrder, ResolveSettings, TextQuery};
 use crate::text::snapshot::Snapshot;
@@ -57,6 +58,34 @@ fn equal_edits_are_made_once_for_each_place() {
     assert_eq!(resolved("load()\nx\nload()\n", &[load, ("x", "y"), load]).unwrap(), "fetch()\ny\nfetch()\n");
     assert!(resolved("load()\nload()\nload()\n", &[load, load]).is_err());
     assert!(resolved("load()\nload()\n", &[load, ("load()", "store()")]).is_err());
+}
+
+#[test]
+fn an_edit_whose_text_was_changed_is_not_moved_to_a_similar_place() {
+    let text = "begin()\nalpha(1)\nbeta(2)\ngamma(3)\nend()\n\nbegin2()\nalpha(1)\nbeta(2) \ngamma(3)\nend2()\n";
+    let base = Snapshot::from_text(text);
+    let ops = [
+        op(("begin()\nalpha(1)\n", "begin()\nalpha(9)\n")),
+        op(("alpha(1)\nbeta(2)\ngamma(3)\n", "alpha(1)\nbeta(2)\ngamma(4)\n")),
+    ];
+    for order in [OpOrder::AsNeeded, OpOrder::InTurn] {
+        let error = resolve(&base, &ops, order, ResolveSettings::default()).unwrap_err();
+        assert_eq!(error.code(), Code::EditOverlap, "{error:?}");
+    }
+    let [first, second] = ops;
+    let resolved = resolve(&base, &[second, first], OpOrder::AsNeeded, ResolveSettings::default()).unwrap();
+    assert!(
+        String::from_utf8_lossy(&resolved.changes.apply(&base)).starts_with("begin()\nalpha(9)\nbeta(2)\ngamma(4)\n")
+    );
+}
+
+#[test]
+fn a_repeated_edit_is_applied_once_though_its_new_text_contains_the_old_one() {
+    let base = Snapshot::from_text("fn one() {}\nfn two() {}\n");
+    let wrap = op(("fn two() {}\n", "if x {\n    fn two() {}\n}\n"));
+    let resolved = resolve(&base, &[wrap.clone(), wrap], OpOrder::AsNeeded, ResolveSettings::default()).unwrap();
+    let text = String::from_utf8_lossy(&resolved.changes.apply(&base)).into_owned();
+    assert_eq!(text, "fn one() {}\nif x {\n    fn two() {}\n}\n");
 }
 
 #[test]

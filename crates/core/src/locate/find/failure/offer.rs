@@ -11,6 +11,7 @@ use crate::text::fold::{indent_of, is_blank};
 use crate::text::tokens::tokens;
 use crate::work;
 use memchr::memmem;
+use std::collections::HashSet;
 
 /// Facts about a failure that decide how lines of the file are offered.
 #[derive(Clone, Copy)]
@@ -53,12 +54,22 @@ impl OfferedText {
 /// Returns the text of the nearest lines that may be meant by the old text.
 pub(super) fn offered_text(search: &MatchSearch<'_>, nearest: &NearestLines, rules: OfferRules) -> OfferedText {
     let (text, has_same_ends) = text_in_place_of(search, nearest, rules.shifts);
-    let new_text = match (rules.repairs, has_same_ends) {
-        (true, _) => " without line numbers, escapes and entities that the file does not have",
-        (false, false) => " for all of that text",
-        (false, true) => "",
+    let new_text = match (rules.repairs, has_same_ends, keeps_other_lines(search, &text)) {
+        (true, ..) => " without line numbers, escapes and entities that the file does not have",
+        (false, false, false) => " for all of that text",
+        (false, false, true) => " for all of that text, with the lines that it keeps as they are in the file",
+        (false, true, true) => " with the lines that it keeps as they are in the file",
+        (false, true, false) => "",
     };
     OfferedText { text, new_text }
+}
+
+/// Returns whether the new text keeps a line of the old text that the file has in another form: the call would write
+/// the caller's form of it.
+fn keeps_other_lines(search: &MatchSearch<'_>, offered: &str) -> bool {
+    let lines = |text| str::lines(text).map(str::trim).filter(|line| !line.is_empty()).collect::<HashSet<&str>>();
+    let (old, new, offered) = (lines(&search.find.old), lines(search.new), lines(offered));
+    old.iter().any(|line| new.contains(line) && !offered.contains(line))
 }
 
 /// Returns the text that the old text is replaced by, and whether it begins and ends like it. With `shifts`, lines are
