@@ -30,6 +30,15 @@ pub(super) fn covering(call: Call<'_>, root: usize, logged: &LogEntry) -> Option
     first_hiding(call, root, logged, &later).cloned()
 }
 
+/// Adds to the conflict of an operation which later one changed the same lines.
+pub(super) fn changed_by(error: Error, later: &LogEntry) -> Error {
+    error.next(format!("Undo operation {} first.", later.id)).fact("later", later.id.to_string()).evidence(format!(
+        "Operation {} ({}) changed the same lines and is in effect.",
+        later.id,
+        author(&later.operation)
+    ))
+}
+
 /// The answer for an operation of which nothing is left, because a later one replaced it.
 pub(super) fn replaced_by(logged: &LogEntry, later: &LogEntry) -> Error {
     let (id, by) = (logged.id, author(&later.operation));

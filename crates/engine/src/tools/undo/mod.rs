@@ -27,7 +27,7 @@ use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::history::operation_list::tool_name;
 use crate::tools::review::turn::effective_operations;
 use crate::tools::tool_input::ToolInput;
-use crate::tools::undo::covered::{covering, replaced_by};
+use crate::tools::undo::covered::{changed_by, covering, replaced_by};
 use crate::tools::undo::hunks::undo_hunks;
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::select::choose;
@@ -201,6 +201,13 @@ fn take_back(
             let nothing = mark_taken_back(call, origin, root, error).inspect_err(|_| *overtaken = true)?;
             remove_made(&call, all);
             return Err(nothing);
+        }
+        Err(error) if error.code() == Code::OperationConflict => {
+            let later = all.first().filter(|_| is_named && all.len() == 1).and_then(|named| covering(call, root, named));
+            return Err(match later {
+                Some(later) => changed_by(error, &later),
+                None => error,
+            });
         }
         done => done?,
     };
