@@ -42,7 +42,7 @@ pub(crate) fn apply(call: Call<'_>, request: Request, options: &CallOptions) -> 
     }
     let places = targets.iter().flat_map(|it| it.paths().chain(it.rejects.as_ref().map(SafePath::absolute)));
     let _turns = call.lock_paths(places);
-    let actions: Vec<_> = targets.iter().map(|target| (&target.place, &target.ask)).collect();
+    let actions: Vec<_> = targets.iter().map(|target| (&target.path, &target.ask)).collect();
     let call_registers = load_registers(call, &actions)?;
     let (options, left) = (*options, Registers::default());
     let mut planner = RequestPlanner { call, targets: &targets, call_registers: &call_registers, options, left };
@@ -168,7 +168,7 @@ fn apply_line_format(call: Call<'_>, mut plans: Vec<FilePlan>) -> Vec<FilePlan> 
             plan.display.anchor_format = Some(format).filter(|format| format.anchors);
         }
         if plan.display.header.is_some() && plan.display.name.is_empty() {
-            plan.display.name = name_in_header(call, &plan.place);
+            plan.display.name = name_in_header(call, &plan.path);
         }
     }
     plans
@@ -180,7 +180,7 @@ fn add_space_advice(context: &Context, error: Error, plans: &[FilePlan]) -> Erro
         ErrorContext::FullDevice(device) => Some(*device),
         _ => None,
     });
-    let held = plans.first().and_then(|plan| context.history(plan.place.root()).disk_usage());
+    let held = plans.first().and_then(|plan| context.history(plan.path.root()).disk_usage());
     let error = match held.filter(|held| Some(held.device) == device && held.bytes > 0) {
             Some(held) => error
                 .evidence(format!(
@@ -192,7 +192,7 @@ fn add_space_advice(context: &Context, error: Error, plans: &[FilePlan]) -> Erro
         };
     let number = |key: &str| error.data().get(key).and_then(serde_json::Value::as_u64);
     let missing = number("needed").unwrap_or(u64::MAX).saturating_sub(number("free").unwrap_or(0));
-    let holders = plans.first().map(|plan| largest_consumers(context, &plan.place, missing)).unwrap_or_default();
+    let holders = plans.first().map(|plan| largest_consumers(context, &plan.path, missing)).unwrap_or_default();
     with_space_consumers(error, &holders)
 }
 

@@ -78,7 +78,7 @@ pub(crate) fn largest_consumers(context: &Context, file: &SafePath, missing: u64
 }
 
 fn entries_within(context: &Context, folder: &Path, left: &mut usize) -> Vec<(PathBuf, EntryKind)> {
-    let listed = context.store().resolve_path(folder).and_then(|place| context.store().list(&place)).ok().flatten();
+    let listed = context.store().resolve_path(folder).and_then(|path| context.store().list(&path)).ok().flatten();
     let entries: Vec<(PathBuf, EntryKind)> =
         listed.into_iter().flatten().take(*left).map(|entry| (folder.join(entry.name), entry.kind)).collect();
     *left -= entries.len();
@@ -86,7 +86,8 @@ fn entries_within(context: &Context, folder: &Path, left: &mut usize) -> Vec<(Pa
 }
 
 fn bytes_of(context: &Context, path: &Path) -> u64 {
-    let meta = context.store().resolve_path(path).and_then(|place| context.store().metadata(&place)).ok().flatten();
+    let meta =
+        context.store().resolve_path(path).and_then(|safe_path| context.store().metadata(&safe_path)).ok().flatten();
     meta.map_or(0, |meta| meta.size)
 }
 

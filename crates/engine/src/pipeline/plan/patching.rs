@@ -157,7 +157,7 @@ pub(crate) fn check_blanks(plans: &mut [FilePlan], whitespace: Whitespace) -> Re
         let list = listed(&list);
         match whitespace {
             Whitespace::Fix => plan.replace_text("whitespace: fix", &fixed)?,
-            Whitespace::Refuse => refused.push(format!("{}: {list}", plan.place.shown())),
+            Whitespace::Refuse => refused.push(format!("{}: {list}", plan.path.shown())),
             Whitespace::Warn | Whitespace::Ignore => {
                 plan.outcome.notes.push(format!("Whitespace errors in new lines: {list}."));
             }

@@ -78,12 +78,12 @@ pub(crate) fn edit_symbol(call: Call<'_>, tool: &'static str, mut input: Value) 
         return Err(Error::new(Code::CallInvalid, format!("`{}` needs text.", args.action))
             .next("Give text: the new definition, or for rename the new name."));
     }
-    let place = call.resolve_path(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
+    let path = call.resolve_path(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
     // Asked before the path is locked, because a server may be slow.
-    let known = if action == SymbolAction::Rename { references_elsewhere(call, &place, &args) } else { None };
-    let turns = call.lock_paths(once(place.absolute()));
+    let known = if action == SymbolAction::Rename { references_elsewhere(call, &path, &args) } else { None };
+    let turns = call.lock_paths(once(path.absolute()));
     let receipts = plan_and_commit(call, options.origin, options.dry_run, || {
-        plan_symbol(call, &place, &args, action, known.as_ref(), &options).map(|plan| vec![plan])
+        plan_symbol(call, &path, &args, action, known.as_ref(), &options).map(|plan| vec![plan])
     })?;
     drop(turns);
     Ok(answer_for_file(&call, receipts, false))
@@ -91,22 +91,22 @@ pub(crate) fn edit_symbol(call: Call<'_>, tool: &'static str, mut input: Value) 
 
 fn plan_symbol(
     call: Call<'_>,
-    place: &SafePath,
+    path: &SafePath,
     args: &EditSymbolInput,
     action: SymbolAction,
     known: Option<&References>,
     options: &CallOptions,
 ) -> Result<FilePlan> {
     let text = args.new_text();
-    let Some(now) = call.snapshot(place, options.declared, &text)? else {
-        return Err(file_not_found(call, place));
+    let Some(now) = call.snapshot(path, options.declared, &text)? else {
+        return Err(file_not_found(call, path));
     };
     let mut notes = Vec::new();
-    let file = EditedFile { call, options, place: place.clone(), now };
+    let file = EditedFile { call, options, path: path.clone(), now };
     let mut plan = plan_against(
         file,
         &mut |base| {
-            let splices = call.grammars().splices(place, base.text(), args.symbol_ref(), action, &text, |it| {
+            let splices = call.grammars().splices(path, base.text(), args.symbol_ref(), action, &text, |it| {
                 advice![
                     "Give the whole path, or a line of the one that is meant, e.g. ",
                     Phrase::Set("line", it.first.into()),
@@ -129,7 +129,7 @@ fn plan_symbol(
         let old = args.symbol.rsplit(['.', ':']).next().unwrap_or_default().split('(').next().unwrap_or_default();
         let elsewhere = match known {
             Some(known) => known.note(old.trim(), text.trim()),
-            None => used_elsewhere(call, place, plan.before.text(), old.trim(), text.trim()),
+            None => used_elsewhere(call, path, plan.before.text(), old.trim(), text.trim()),
         };
         plan.outcome.notes.extend(elsewhere);
     }

@@ -261,8 +261,8 @@ fn is_still_done(context: &Context, root: usize, all: &[LogEntry]) -> Result<()>
 fn remove_made(context: &Context, all: &[LogEntry]) {
     for folder in all.iter().flat_map(|logged| logged.operation.created_dirs.iter().rev()) {
         // A directory that remains is not a failure of the undo.
-        let place = context.resolve_logged(folder);
-        let _ = place.and_then(|place| context.store().remove_dir(&place));
+        let path = context.resolve_logged(folder);
+        let _ = path.and_then(|path| context.store().remove_dir(&path));
     }
 }
 

@@ -292,10 +292,10 @@ fn select_last(
     redo: bool,
     times: usize,
 ) -> Result<UndoSelection> {
-    let place = path.map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
+    let safe_path = path.map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
     let (mut found, mut last_edit) = (Vec::new(), None);
     for root in 0..context.root_count() {
-        match last_of(context, root, session, place.as_ref().map(key), redo, times)? {
+        match last_of(context, root, session, safe_path.as_ref().map(key), redo, times)? {
             UndoCandidates::Known { candidates, edited_at } => {
                 found.push(candidates);
                 last_edit = last_edit.max(edited_at);
@@ -314,7 +314,7 @@ fn select_last(
     }
     let all: Vec<(usize, LogEntry)> = all.into_iter().map(|(root, it)| (root, it.logged)).collect();
     let Some(&(root, _)) = all.first() else {
-        return Err(nothing_left(context, session, place.as_ref(), verb)?);
+        return Err(nothing_left(context, session, safe_path.as_ref(), verb)?);
     };
     if all.len() < times {
         let there = if all.len() == 1 { "is only 1 operation" } else { &*format!("are only {} operations", all.len()) };
@@ -343,11 +343,11 @@ fn select_last(
 }
 
 /// Creates the error for a session without an operation to undo or redo.
-fn nothing_left(context: &Context, session: Option<&str>, place: Option<&SafePath>, verb: &str) -> Result<Error> {
+fn nothing_left(context: &Context, session: Option<&str>, path: Option<&SafePath>, verb: &str) -> Result<Error> {
     let whose = session.map_or(String::new(), |session| format!(" in the session {session}"));
     let lost = history_gaps(context)?.first().map_or(String::new(), |gap| format!(" The history was damaged: {gap}."));
     let error = Error::new(Code::OperationMissing, format!("There is nothing to {verb}{whose}.{lost}"));
-    let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
+    let error = path.into_iter().fold(error, |error, path| error.evidence(path.shown()));
     let error = match last_undo(context, session).filter(|_| verb == "undo") {
         Some(id) => error.evidence(format!("Operation {id} took back what was done: a redo brings it back.")),
         None => error,
