@@ -5,7 +5,7 @@ use crate::context::history_stores::key;
 use crate::context::memory::LastChange;
 use crate::context::options::CallOptions;
 use crate::model::call_origin::CallOrigin;
-use emendate_core::{Code, Error, ErrorContext, Phrase, Result, advice};
+use emendate_core::{Advice, Code, Error, ErrorContext, Result};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, LogEntry, OperationFilter, OperationId, Role};
 use emendate_os::ffi::OsStringExt as _;
@@ -100,16 +100,14 @@ pub(crate) fn done_as(id: OperationId) -> Error {
 pub(crate) fn done_already(what: &str) -> Error {
     Error::new(Code::EditNoChange, what)
         .next(
-            advice![
-                "Nothing is left to do. To repeat it, send the call with ",
-                Phrase::Set("repeat", true.into()),
-                ", or base it on the file as it is now: its new lines, line numbers or cells."
-            ]
-            .or(advice![
-                "Nothing is left to do. To make the change once more, send ",
-                Phrase::Field("old_string"),
-                " that includes the text already there."
-            ])
+            Advice::named(
+                "Nothing is left to do. To repeat it, send the call with {repeat=true}, or base it on the file as \
+                 it is now: its new lines, line numbers or cells.",
+            )
+            .or(Advice::named(
+                "Nothing is left to do. To make the change once more, send {old_string} that includes the text \
+                 already there.",
+            ))
             .or("Nothing is left to do. To make the change once more, base it on the file as it is now: its new lines, line numbers or cells."),
         )
         .about(ErrorContext::AlreadyApplied)

@@ -6,7 +6,7 @@ use crate::context::history_stores::key;
 use crate::model::raw_path;
 use crate::session::names::path_exists;
 use crate::session::outside::{FoundContent, record_outside_changes};
-use emendate_core::{Code, Error, Phrase, advice};
+use emendate_core::{Advice, Code, Error, Phrase, advice};
 use emendate_fs::{SafePath, shown};
 use emendate_os::ffi::OsStringExt as _;
 use serde_json::Value;
@@ -45,11 +45,11 @@ pub(crate) fn file_not_found(call: Call<'_>, path: &SafePath) -> Error {
                 .fact("did_you_mean", shown(&suggested))
         }
         None if deleted => error.next(
-            advice!["To create it again, use ", Phrase::Tool("write"), " with its whole text."]
+            Advice::named("To create it again, use {write()} with its whole text.")
                 .or("To create it again, send its whole text as a new file."),
         ),
         None => error.next(
-            advice!["Check the path; to create the file, use ", Phrase::Tool("write"), "."]
+            Advice::named("Check the path; to create the file, use {write()}.")
                 .or("Check the path; to create the file, send its whole text as a new file."),
         ),
     }

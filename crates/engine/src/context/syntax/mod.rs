@@ -162,20 +162,8 @@ fn unknown_syntax(path: &SafePath, why: String) -> Error {
 
 /// Returns the advice for a file without symbols.
 fn without_symbols() -> Advice {
-    advice![
-        "Use ",
-        Phrase::Tool("read"),
-        " with ",
-        Phrase::FieldOf("read", "offset"),
-        " and ",
-        Phrase::FieldOf("read", "limit"),
-        ", and ",
-        Phrase::Tool("edit"),
-        " with ",
-        Phrase::FieldOf("edit", "old_string"),
-        "."
-    ]
-    .or("Read and edit it by its lines and its text.")
+    Advice::named("Use {read()} with {read.offset} and {read.limit}, and {edit()} with {edit.old_string}.")
+        .or("Read and edit it by its lines and its text.")
 }
 
 /// Creates the error for an answer of another kind than the question: an internal fault.

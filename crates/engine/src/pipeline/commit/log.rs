@@ -15,7 +15,7 @@ use crate::session::in_doubt::{confirm_own_operations, resolve_selected};
 use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::session::turns::begin_turn_of_call;
 use emendate_core::explain::{self, DiffStat};
-use emendate_core::{Code, ContentId, Error, Phrase, Result, Tier, advice, work};
+use emendate_core::{Advice, Code, ContentId, Error, Result, Tier, work};
 use emendate_fs::{FileMeta, SafePath};
 use emendate_history::{
     ByteReplacement, CONTENT_BYTES_MAX, ChangeContent, FileChange, FileKind, FileState, LogReceipt, Operation,
@@ -291,12 +291,10 @@ pub(crate) fn check_undoable(call: Call<'_>, origin: CallOrigin<'_>, announced: 
         Err(error) => format!("This cannot be undone: the history cannot be written. {}", error.message()),
     };
     let error = Error::new(Code::OperationIrreversible, why).evidence("Nothing was written.");
-    Err(error.next(advice![
-        "If it is meant nevertheless, send the same call with ",
-        Phrase::Set("irreversible", true.into()),
-        "; or a person can enlarge `megabytes` under [history], or set irreversible = \"allow\" under [policy], in their \
-         own configuration."
-    ]))
+    Err(error.next(Advice::named(
+        "If it is meant nevertheless, send the same call with {irreversible=true}; or a person can enlarge \
+         `megabytes` under [history], or set irreversible = \"allow\" under [policy], in their own configuration.",
+    )))
 }
 
 /// Returns the reason why an operation cannot be undone, if there is one.
@@ -367,12 +365,10 @@ fn keep_whole(context: &Context, some: &[UnstoredVersion]) {
 fn without_history() -> Error {
     Error::new(Code::OperationIrreversible, "This cannot be undone: without a state directory no history is kept.")
         .evidence("Nothing was written.")
-        .next(advice![
-            "Name a state directory (--state), so that changes can be undone; or, if it is meant nevertheless, send the \
-             same call with ",
-            Phrase::Set("irreversible", true.into()),
-            "."
-        ])
+        .next(Advice::named(
+            "Name a state directory (--state), so that changes can be undone; or, if it is meant nevertheless, \
+             send the same call with {irreversible=true}.",
+        ))
 }
 
 /// Returns the tolerances that an edit needed: the highest tier, if it was not exact, and notes of its operations.

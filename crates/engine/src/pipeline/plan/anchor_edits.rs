@@ -16,7 +16,7 @@ use emendate_core::explain::{self, DiffHunk, DiffLine, LineKind};
 use emendate_core::line_edits::LineMap;
 use emendate_core::line_format::{self, LineFormat, LineMark};
 use emendate_core::{
-    ChangeSet, Code, Error, Matching, Notes, Op, OpOrder, Phrase, ResolvedEdit, Result, Snapshot, advice, line_edits,
+    Advice, ChangeSet, Code, Error, Matching, Notes, Op, OpOrder, ResolvedEdit, Result, Snapshot, advice, line_edits,
     refusals, resolve, work,
 };
 use emendate_fs::SafePath;
@@ -153,7 +153,7 @@ pub(crate) fn plan_anchor_edits(call: Call<'_>, path: SafePath, ops: &[Op], opti
     if now.snapshot.text().is_empty() {
         return Err(Error::new(Code::MatchNotFound, "The file is empty, so it has no lines that could be named.")
             .evidence(path.shown())
-            .next(advice!["Use ", Phrase::Tool("write"), "."]));
+            .next(Advice::named("Use {write()}.")));
     }
     let file = EditedFile { call, options, path, now };
     let snapshot = &file.now.snapshot;

@@ -6,8 +6,7 @@ use crate::context::walk::check_globs;
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use data_encoding::BASE64;
 use emendate_core::{
-    Advice, Charset, Code, DeclaredEncoding, Error, FileRequest, Phrase, Request, Result, advice, whitespace_faults,
-    work,
+    Advice, Charset, Code, DeclaredEncoding, Error, FileRequest, Request, Result, whitespace_faults, work,
 };
 use emendate_fs::shown;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -169,7 +168,7 @@ pub(crate) fn check_blanks(plans: &mut [FilePlan], whitespace: Whitespace) -> Re
     Err(Error::new(Code::EditUnparsable, "New lines have whitespace errors, which the call refuses.")
         .evidence(refused.join("\n"))
         .next(
-            advice!["Send the lines without them, or remove them with ", Phrase::Set("whitespace", "fix".into()), "."]
+            Advice::named("Send the lines without them, or remove them with {whitespace=\"fix\"}.")
                 .or(r#"Send the lines without them, or remove them with "whitespace": "fix"."#),
         ))
 }

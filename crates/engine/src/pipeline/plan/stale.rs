@@ -279,10 +279,7 @@ pub(crate) fn partly_read(path: &SafePath, now: &Snapshot, shown: &LineSet) -> E
     if let Some((line, _)) = missing.iter().find(|(from, to)| from == to && too_long(now, *from)) {
         return Error::new(Code::ReadPartial, "File has not been read yet as a whole, and cannot be.")
             .evidence(format!("Line {line} is too long to be shown whole."))
-            .next(
-                advice!["Change the part you know with ", Phrase::Tool("edit"), "."]
-                    .or("Change only the part you know."),
-            );
+            .next(Advice::named("Change the part you know with {edit()}.").or("Change only the part you know."));
     }
     let rest = || raw_path::read(path, json!({ "offset": from, "limit": to - from + 1 }));
     Error::new(

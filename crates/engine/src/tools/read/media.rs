@@ -5,7 +5,7 @@ use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::READ_REPLY_CHARS_MAX;
 use crate::tools::read::ReadInput;
-use emendate_core::{Advice, Code, ContentId, Error, Phrase, Result, advice};
+use emendate_core::{Advice, Code, ContentId, Error, Result, advice};
 use emendate_fs::SafePath;
 use emendate_media::{MediaKind, Pdf, check_size, downscaled, has_downscale, image};
 use serde_json::{Map, Value, json};
@@ -159,11 +159,8 @@ fn range(requested: Option<&str>, total: usize) -> Result<RangeInclusive<usize>>
     let to = to.min(total);
     if to - from >= PDF_PAGES_MAX {
         let what = format!("{} pages are more than the {PDF_PAGES_MAX} that one read shows.", to - from + 1);
-        return Err(Error::new(Code::ReadTooLarge, what).next(advice![
-            "Begin with ",
-            Phrase::Set("pages", format!("{from}-{}", from + PDF_PAGES_MAX - 1).into()),
-            "."
-        ]));
+        return Err(Error::new(Code::ReadTooLarge, what)
+            .next(Advice::named("Begin with {pages=}.").set("pages", format!("{from}-{}", from + PDF_PAGES_MAX - 1))));
     }
     Ok(from..=to)
 }

@@ -7,7 +7,7 @@ use crate::pipeline::report::receipt::{Receipt, render_notes};
 use crate::tools::replace::{ReplaceInput, ReplaceMatches, SkippedFiles};
 use crate::tools::search::pattern::{LINE_ENDS_ADVICE, names_carriage_return};
 use emendate_core::explain::{self, DiffHunk};
-use emendate_core::{Advice, Code, Error, Notes, Phrase, advice};
+use emendate_core::{Advice, Code, Error, Notes};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -224,11 +224,10 @@ pub(super) fn wrong_count(args: &ReplaceInput, found: &ReplaceMatches) -> Error 
 /// Creates the error for a model's call without an expected number.
 pub(super) fn count_required(found: &ReplaceMatches) -> Error {
     let what = "These files have not been shown, so say how many replacements you expect; nothing was written.";
-    with_counts(Error::new(Code::ReadRequired, what), found).next(advice![
-        "If all of these are meant, send this call again with ",
-        Phrase::Set("expected", found.total().into()),
-        "; ",
-        Phrase::Set("dry_run", true.into()),
-        " shows the diffs."
-    ])
+    with_counts(Error::new(Code::ReadRequired, what), found).next(
+        Advice::named(
+            "If all of these are meant, send this call again with {expected=}; {dry_run=true} shows the diffs.",
+        )
+        .set("expected", found.total()),
+    )
 }

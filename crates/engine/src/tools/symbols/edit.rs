@@ -18,7 +18,7 @@ use crate::tools::symbols::foreign_uses::used_elsewhere;
 use crate::tools::symbols::references::{References, references_elsewhere};
 use crate::tools::tool_input::ToolInput;
 use emendate_core::formats::{self, FormatInput};
-use emendate_core::{Code, Error, Locator, Op, OpOrder, Phrase, Result, advice, normalize_text, omission};
+use emendate_core::{Advice, Code, Error, Locator, Op, OpOrder, Result, normalize_text, omission};
 use emendate_fs::SafePath;
 use emendate_syntax::SymbolAction;
 use schemars::JsonSchema;
@@ -107,11 +107,8 @@ fn plan_symbol(
         file,
         &mut |base| {
             let splices = call.grammars().splices(path, base.text(), args.symbol_ref(), action, &text, |it| {
-                advice![
-                    "Give the whole path, or a line of the one that is meant, e.g. ",
-                    Phrase::Set("line", it.first.into()),
-                    "."
-                ]
+                Advice::named("Give the whole path, or a line of the one that is meant, e.g. {line=}.")
+                    .set("line", it.first)
             })?;
             notes = splices.notes;
             if action == SymbolAction::Replace && !options.origin.allows_invalid {

@@ -136,7 +136,7 @@ pub(crate) fn operation(context: &Context, name: OperationName) -> Result<(usize
     }
     found.pop().ok_or_else(|| {
         Error::new(Code::OperationMissing, format!("There is no operation {} in the history.", name.number)).next(
-            advice!["Call ", Phrase::Tool("history"), " for those there are. Old ones are deleted in time."]
+            Advice::named("Call {history()} for those there are. Old ones are deleted in time.")
                 .or("Use the name that the reply to the change gave. Old ones are deleted in time."),
         )
     })
@@ -205,9 +205,17 @@ pub(super) fn choose_one(call: Call<'_>, args: &UndoInput, path: Option<&Path>) 
 /// Errors: `call.invalid`.
 fn read_undone_name(id: &str) -> Result<OperationName> {
     OperationRef::read(id).map_err(|error| {
-        error.next(Advice::named("Names look like 17-3fa9 or 17; {history()} lists them. For the last change of a file give {file_path} instead of {id}; for the last change of all, neither.")
-            .or(Advice::named("Names look like 17-3fa9 or 17. For the last change of a file give {file_path} instead of {id}; for the last change of all, neither."))
-            .or("Names look like 17-3fa9 or 17. For the last change, leave the name out."))
+        error.next(
+            Advice::named(
+                "Names look like 17-3fa9 or 17; {history()} lists them. For the last change of a file give \
+             {file_path} instead of {id}; for the last change of all, neither.",
+            )
+            .or(Advice::named(
+                "Names look like 17-3fa9 or 17. For the last change of a file give {file_path} instead of {id}; \
+                 for the last change of all, neither.",
+            ))
+            .or("Names look like 17-3fa9 or 17. For the last change, leave the name out."),
+        )
     })?;
     OperationRef::read_name(id)
 }
@@ -221,11 +229,8 @@ fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, L
         let note = &logged.operation.note;
         let moment = if note.is_empty() { "the begin of a turn".to_owned() } else { format!("the mark {note}") };
         let what = format!("Operation {} is {moment}; it changed nothing.", logged.id);
-        return Err(Error::new(Code::EditNoChange, what).next(advice![
-            "To take back what was done since then, give ",
-            Phrase::Set("since", id.into()),
-            "."
-        ]));
+        return Err(Error::new(Code::EditNoChange, what)
+            .next(Advice::named("To take back what was done since then, give {since=}.").set("since", id)));
     }
     if let Some(last) = reversal_of(context, root, &logged)? {
         return Err(already_reversed(&logged, last));
@@ -320,14 +325,9 @@ fn select_last(
         let there = if all.len() == 1 { "is only 1 operation" } else { &*format!("are only {} operations", all.len()) };
         let what = format!("There {there} to {verb}, not {times}; nothing was done.");
         return Err(Error::new(Code::OperationMissing, what).next(
-            advice![
-                "Repeat the call with ",
-                Phrase::Set("last", all.len().into()),
-                ", or call ",
-                Phrase::Tool("history"),
-                " to see what was done."
-            ]
-            .or("Undo one operation with each call."),
+            Advice::named("Repeat the call with {last=}, or call {history()} to see what was done.")
+                .set("last", all.len())
+                .or("Undo one operation with each call."),
         ));
     }
     let same = all.iter().take_while(|(other, _)| *other == root).count();
@@ -352,14 +352,10 @@ fn nothing_left(context: &Context, session: Option<&str>, path: Option<&SafePath
         Some(id) => error.evidence(format!("Operation {id} took back what was done: a redo brings it back.")),
         None => error,
     };
-    let seen = advice!["Call ", Phrase::Tool("history"), " to see what was done."].or("Make the change with an edit.");
-    let others = advice![
-        "Call ",
-        Phrase::Tool("history"),
-        " to see what was done; to take back what others did, repeat the call with ",
-        Phrase::Set("any_session", true.into()),
-        "."
-    ];
+    let seen = Advice::named("Call {history()} to see what was done.").or("Make the change with an edit.");
+    let others = Advice::named(
+        "Call {history()} to see what was done; to take back what others did, repeat the call with {any_session=true}.",
+    );
     Ok(error.next(if session.is_some() { others.or(seen) } else { seen }))
 }
 
@@ -433,7 +429,7 @@ pub(super) fn foreign(logged: &LogEntry) -> Error {
         format!("Operation {} belongs to the session {}.", logged.id, logged.operation.session),
     )
     .next(
-        advice!["If this is intended, repeat the call with ", Phrase::Set("any_session", true.into()), "."]
+        Advice::named("If this is intended, repeat the call with {any_session=true}.")
             .or("Undo operations of this session only."),
     )
 }
@@ -476,10 +472,7 @@ fn uncertain(gap: HistoryGap, logged: Option<&LogEntry>, nth: usize, times: usiz
         Phrase::Set("id", id.into()),
         "."
     ];
-    let fewer = advice![
-        "Repeat the call with ",
-        Phrase::Set("last", nth.into()),
-        "; the operations before those need their ids."
-    ];
+    let fewer =
+        Advice::named("Repeat the call with {last=}; the operations before those need their ids.").set("last", nth);
     if nth > 0 && times > 1 { error.next(fewer) } else { error.next(named) }
 }

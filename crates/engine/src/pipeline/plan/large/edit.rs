@@ -13,11 +13,11 @@ use crate::pipeline::plan::large::{
 };
 use crate::pipeline::plan::stale;
 use crate::session::base::{self, KnownLines};
+use emendate_core::advice;
 use emendate_core::{
-    Code, Error, ExpectedMatches, FileSummary, HEADING_LINES_MAX, Handle, Locator, Matching, Occurrence, Op, OpOrder,
-    ResolveSettings, ResolvedEdit, Result, ScanResult, Snapshot, TextQuery, resolve,
+    Advice, Code, Error, ExpectedMatches, FileSummary, HEADING_LINES_MAX, Handle, Locator, Matching, Occurrence, Op,
+    OpOrder, ResolveSettings, ResolvedEdit, Result, ScanResult, Snapshot, TextQuery, resolve,
 };
-use emendate_core::{Phrase, advice};
 use emendate_fs::{FileSource, SafePath};
 use serde_json::json;
 
@@ -128,7 +128,10 @@ fn nowhere(context: &Context, path: &SafePath, source: &FileSource, finds: &[&Te
     let Some((needle, line)) = best.and_then(|needle| Some((needle, of(needle).next()?))) else {
         return error
             .next(
-                advice!["None of its lines is in the file. Find the line with ", Phrase::Tool("search"), " (or grep -n), read it with ", Phrase::FieldOf("read", "offset"), " and ", Phrase::FieldOf("read", "limit"), ", and copy the text from the reply."]
+                Advice::named(
+                    "None of its lines is in the file. Find the line with {search()} (or grep -n), read it with \
+                     {read.offset} and {read.limit}, and copy the text from the reply.",
+                )
                     .or("None of its lines is in the file. Find the line with grep -n, read it, and copy the text from the reply."),
             )
             .into();
