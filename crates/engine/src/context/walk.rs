@@ -1,9 +1,8 @@
 //! The files of a search: those below a directory, in order of their names, except for those excluded by ignore files
 //! and globs. Links are not followed, and every path is subject to the sandbox and the policy.
 
-use crate::context::Context;
-use crate::context::ignore_rules;
 use crate::context::policy::Access;
+use crate::context::{Context, ignore_rules};
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallHandle;
 use emendate_core::{Code, Error, Result};

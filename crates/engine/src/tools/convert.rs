@@ -13,8 +13,7 @@ use crate::tools::tool_input::{AnswerText, ToolInput};
 use emendate_core::print::{FileDelta, FileVersions, PrintFormat};
 use emendate_core::{Code, Error, OverlayEntry as _, Result};
 use emendate_fs::SafePath;
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -41,7 +40,7 @@ pub(crate) fn convert(call: Call<'_>, tool: &'static str, mut input: Value) -> R
     let ParsedEdits { format, request, options, directory } = parse_edits(call, args, options, &selection)?;
     let mut notes = request.notes.clone();
     let targets = target::targets(&call, request)?;
-    let actions: Vec<_> = targets.iter().map(|target| (&target.path, &target.ask)).collect();
+    let actions: Vec<_> = targets.iter().map(|target| (&target.path, &target.action)).collect();
     let registers = load_registers(call, &actions)?.registers();
     // Both texts are printed, so both are needed.
     let options = CallOptions { whole: true, ..options };

@@ -1,18 +1,15 @@
 //! The tool `list`: the files below a directory, without ignored ones.
 
 use crate::context::call::Call;
-use crate::context::walk;
-use crate::context::walk::{WalkFilter, WalkStats};
+use crate::context::walk::{self, WalkFilter, WalkStats};
 use crate::model::call_handle::CallPhase;
-use crate::model::raw_path;
-use crate::model::raw_path::RawPath;
+use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
 use crate::tools::tool_input::ToolInput;
 use emendate_core::{Code, Error, Result, formats, work};
 use emendate_fs::{SafePath, shown};
 use emendate_os::paths::with_slashes;
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;

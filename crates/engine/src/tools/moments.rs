@@ -11,8 +11,7 @@ use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Advice, Code, Error, Result, work};
 use emendate_history::{LogEntry, MARK, OperationFilter, Role, TURN};
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -9,11 +9,9 @@ use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::{LoadedSource, StreamedEdit, load_sized};
 use crate::pipeline::plan::notebook::{self, refuse_text_edit};
 use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits, PlacementStrategy, SeenVersion};
-use crate::pipeline::plan::stale;
 use crate::pipeline::plan::strings::resolve_beside_strings;
-use crate::pipeline::plan::unseen_lines;
-use crate::session::base;
-use crate::session::base::KnownLines;
+use crate::pipeline::plan::{stale, unseen_lines};
+use crate::session::base::{self, KnownLines};
 use emendate_core::carried_text::{VersionPair, unproven};
 use emendate_core::whole_text::whole_change;
 use emendate_core::{

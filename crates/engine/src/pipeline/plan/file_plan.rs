@@ -4,15 +4,13 @@ use crate::context::policy::BlockingRule;
 use crate::context::{Context, LoadedFile};
 use crate::model::change_kind::ChangeKind;
 use crate::session::base;
-use emendate_core::explain;
 use emendate_core::line_edits::ReplacedLines;
 use emendate_core::line_format::LineFormat;
 use emendate_core::whole_text::whole_change;
 use emendate_core::{
-    ChangeSet, ContentId, Error, HeaderStyle, OpOutcome, OverlayEntry, ResolvedEdit, Result, ShortHash, ShortTag,
-    Snapshot, Span, Splice,
+    ChangeSet, ContentId, Error, HeaderStyle, Note, Notes, OpOutcome, OverlayEntry, ResolvedEdit, Result, ShortHash,
+    ShortTag, Snapshot, Span, Splice, explain,
 };
-use emendate_core::{Note, Notes};
 use emendate_fs::{FileAttributes, FileSource, FileWrite, NewState, Precondition, SafePath, SpliceChunk};
 use emendate_history::LineSet;
 use std::ffi::OsString;

@@ -18,10 +18,9 @@ use crate::session::failure_advice::is_repeat;
 use crate::session::names::name_in_header;
 use emendate_core::line_edits::{self, CarryConflict, Registers};
 use emendate_core::{
-    ChangeSet, Code, ContentId, Error, Handle, HeaderStyle, Op, OpOrder, ResolvedEdit, Result, Snapshot, TieBreak,
-    resolve,
+    ChangeSet, Changers, Code, ContentId, Error, Handle, HeaderStyle, Note, Notes, Op, OpOrder, ResolvedEdit, Result,
+    Snapshot, TieBreak, resolve,
 };
-use emendate_core::{Changers, Note, Notes};
 use emendate_fs::SafePath;
 use emendate_history::{LineSet, RecordOrigin};
 use std::borrow::Cow;

@@ -223,11 +223,11 @@ impl Selection {
         }
         request.notes.push("The text is not UTF-8: it and its files were treated as bytes.".to_owned());
         for file in &mut request.files {
-            let FileRequest { path, alternatives: also, action: ask, .. } = file;
+            let FileRequest { path, alternatives: also, action, .. } = file;
             for name in also.iter_mut().chain([path]) {
                 as_bytes(name, &there)?;
             }
-            if let Some(to) = ask.destination_mut() {
+            if let Some(to) = action.destination_mut() {
                 as_bytes(to, &there)?;
             }
         }

@@ -9,12 +9,10 @@ use crate::session::base;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::advice::fill_empty_file;
 use emendate_core::carried_text::UnprovenEdit;
-use emendate_core::explain;
-use emendate_core::{Advice, ErrorContext, Phrase, advice};
 use emendate_core::{
-    ChangeSet, Code, Conflict, Error, Locator, Op, RebaseResult, Result, Snapshot, Span, Splice, line_format,
+    Advice, ChangeSet, Code, Conflict, Error, ErrorContext, Locator, MergeBase, Note, Op, Phrase, RebaseResult, Result,
+    Snapshot, Span, Splice, advice, explain, line_format,
 };
-use emendate_core::{MergeBase, Note};
 use emendate_fs::{FileMeta, SafePath};
 use emendate_history::{LineSet, Record, RecordOrigin};
 use serde_json::{Value, json};

@@ -18,7 +18,7 @@ pub(crate) struct ActionTarget {
     pub(crate) path: SafePath,
     /// The destination of a move or copy.
     pub(crate) to: Option<SafePath>,
-    pub(crate) ask: FileAction,
+    pub(crate) action: FileAction,
     pub(crate) mode: Option<FileMode>,
     /// The version it refers to, if the text states it.
     pub(crate) base: Option<Handle>,
@@ -57,7 +57,7 @@ pub(crate) fn targets(context: &Context, request: Request) -> Result<Vec<ActionT
         };
         let known = last.get(target.path.absolute()).copied();
         if let Some(before) = known.map(|at| &mut targets[at]) {
-            match before.ask.join(&target.ask, || before.path.shown()) {
+            match before.action.join(&target.action, || before.path.shown()) {
                 Ok(true) => {
                     before.mode = target.mode.or(before.mode);
                     continue;
@@ -69,7 +69,7 @@ pub(crate) fn targets(context: &Context, request: Request) -> Result<Vec<ActionT
                 }
             }
         }
-        if let FileAction::Delete { .. } = target.ask {
+        if let FileAction::Delete { .. } = target.action {
             gone.insert(target.path.absolute().to_owned());
         }
         if of > 1 {
@@ -91,7 +91,7 @@ pub(crate) fn targets(context: &Context, request: Request) -> Result<Vec<ActionT
 /// Errors: those of the sandbox and the policy.
 pub(crate) fn name_rejects(context: &Context, targets: &mut [ActionTarget]) -> Result<()> {
     for target in targets {
-        if let FileAction::Edit { .. } | FileAction::Move { .. } | FileAction::Copy { .. } = target.ask {
+        if let FileAction::Edit { .. } | FileAction::Move { .. } | FileAction::Copy { .. } = target.action {
             let mut path = target.to.as_ref().unwrap_or(&target.path).absolute().as_os_str().to_owned();
             path.push(".rej");
             target.rejects = Some(context.resolve_path(Path::new(&path), Access::Write)?);
@@ -106,10 +106,10 @@ fn resolve_target(
     gone: &HashSet<PathBuf>,
     leaving: &HashSet<PathBuf>,
 ) -> Result<ActionTarget> {
-    let FileRequest { path, raw, mode, base, fence, preimage, action: ask, .. } = file;
+    let FileRequest { path, raw, mode, base, fence, preimage, action, .. } = file;
     let path = raw.map_or_else(|| PathBuf::from(path), |raw| PathBuf::from(OsString::from_vec(raw)));
     // Edits follow links; entries that are removed, moved or created are the links themselves.
-    let safe_path = match &ask {
+    let safe_path = match &action {
         FileAction::Create(_) if gone.contains(&path) => context.resolve_no_follow(&path, Access::Write)?,
         FileAction::Create(_) => resolve_new(context, &path, leaving)?,
         FileAction::Edit { .. } | FileAction::Write(_) | FileAction::Binary(_) => {
@@ -117,11 +117,11 @@ fn resolve_target(
         }
         _ => context.resolve_no_follow(&path, Access::Write)?,
     };
-    if let FileAction::Create(NewFile::Link(target)) = &ask {
+    if let FileAction::Create(NewFile::Link(target)) = &action {
         check_link(&context.roots(), &safe_path, target)?;
     }
-    let to = ask.destination().map(|to| resolve_new(context, Path::new(to), leaving)).transpose()?;
-    Ok(ActionTarget { path: safe_path, to, ask, mode, base, fence, preimage, rejects: None })
+    let to = action.destination().map(|to| resolve_new(context, Path::new(to), leaving)).transpose()?;
+    Ok(ActionTarget { path: safe_path, to, action, mode, base, fence, preimage, rejects: None })
 }
 
 /// Resolves the path of a new file; a file or a link above it may become a directory, if this call removes it.
@@ -167,5 +167,5 @@ fn leaving(files: &[FileRequest]) -> HashSet<PathBuf> {
 
 /// True if a step pastes a register.
 pub(crate) fn paste_registers(targets: &[ActionTarget]) -> bool {
-    targets.iter().any(|target| line_edits::paste_registers(target.ask.ops()))
+    targets.iter().any(|target| line_edits::paste_registers(target.action.ops()))
 }

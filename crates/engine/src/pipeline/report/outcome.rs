@@ -219,7 +219,7 @@ impl CallReceipts {
     /// must be held.
     pub(crate) fn into_outcome(mut self, context: &Context, wants_diff: bool) -> ChangeOutcome {
         diagnose::diagnose(context, &mut self.receipts);
-        let operation = self.receipts.iter().find_map(Receipt::operation);
+        let operation = self.receipts.iter().find_map(|receipt| receipt.operation);
         let rejected = self.receipts.iter().map(|receipt| &*receipt.plan.outcome.rejected).collect();
         let listed = self.receipts.iter().filter(|receipt| !receipt.plan.is_move_source);
         let files = listed.map(|receipt| FileChangeOutcome::of(receipt, wants_diff)).collect();

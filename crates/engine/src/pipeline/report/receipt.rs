@@ -17,9 +17,8 @@ use crate::session::base;
 use emendate_core::anchor_map::AnchorMap;
 use emendate_core::explain::{self, DiffHunk, DiffStat, DiffText};
 use emendate_core::{
-    ContentId, Error, HeaderStyle, OpOutcome, curly_quotes, generated, invisible_characters, line_edits,
+    ContentId, Error, HeaderStyle, Note, Notes, OpOutcome, curly_quotes, generated, invisible_characters, line_edits,
 };
-use emendate_core::{Note, Notes};
 use emendate_fs::{WriteReport, shown};
 use emendate_history::{LineSet, OperationId};
 use serde_json::{Map, Value, json};
@@ -133,11 +132,6 @@ impl Receipt {
     /// Adds a note.
     pub(crate) fn note(&mut self, note: impl Into<Note>) {
         self.plan.outcome.notes.push(note);
-    }
-
-    /// The operation that it belongs to.
-    pub(crate) fn operation(&self) -> Option<OperationId> {
-        self.operation
     }
 
     /// Renders the answer for this file; `replace_all` is the value in the call.

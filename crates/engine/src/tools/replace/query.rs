@@ -3,11 +3,10 @@
 use crate::tools::replace::ReplaceInput;
 use crate::tools::search::{BoundedRegex, GroupSlots, PatternOptions};
 use emendate_core::formats::replace::Replacement;
-use emendate_core::normalize_text;
 use emendate_core::work::{self, STEP_BYTES};
 use emendate_core::{
     Advice, Code, Error, Matching, Op, OpOrder, ResolveSettings, ResolvedEdit, Result, Snapshot, Span, TextEdit,
-    TextNames, check_amount, resolve, resolve_texts,
+    TextNames, check_amount, normalize_text, resolve, resolve_texts,
 };
 use grep_matcher::Match;
 use memchr::memmem::Finder;

@@ -1,12 +1,10 @@
 //! The tool `edit_symbol`.
 
 use crate::context::call::Call;
-use crate::context::options::CallOptions;
-use crate::context::options::OptionFields;
+use crate::context::options::{CallOptions, OptionFields};
 use crate::context::policy::Access;
 use crate::context::syntax::SymbolRef;
-use crate::model::raw_path;
-use crate::model::raw_path::RawPath;
+use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
 use crate::pipeline::plan::edit::plan_against;
 use crate::pipeline::plan::file_plan::FilePlan;
@@ -21,8 +19,7 @@ use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Advice, Code, Error, Locator, Op, OpOrder, Result, normalize_text, omission};
 use emendate_fs::SafePath;
 use emendate_syntax::SymbolAction;
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -81,11 +78,11 @@ pub(crate) fn edit_symbol(call: Call<'_>, tool: &'static str, mut input: Value) 
     let path = call.resolve_path(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
     // Asked before the path is locked, because a server may be slow.
     let known = if action == SymbolAction::Rename { references_elsewhere(call, &path, &args) } else { None };
-    let turns = call.lock_paths(once(path.absolute()));
+    let locks = call.lock_paths(once(path.absolute()));
     let receipts = plan_and_commit(call, options.origin, options.dry_run, || {
         plan_symbol(call, &path, &args, action, known.as_ref(), &options).map(|plan| vec![plan])
     })?;
-    drop(turns);
+    drop(locks);
     Ok(answer_for_file(&call, receipts, false))
 }
 

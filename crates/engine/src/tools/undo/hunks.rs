@@ -179,7 +179,7 @@ pub(super) fn write_hunks(
     selection: &HunkSelection<'_>,
     dry_run: bool,
 ) -> Result<Vec<Receipt>> {
-    let turns = call.lock_paths(once(selection.path.absolute()));
+    let locks = call.lock_paths(once(selection.path.absolute()));
     let remark = selection.remark();
     let origin = CallOrigin { remark: &remark, ..origin };
     let done = plan_and_commit(call, origin, dry_run, || {
@@ -193,7 +193,7 @@ pub(super) fn write_hunks(
         };
         Ok(vec![plan_hunks(call, selection, now)?])
     });
-    drop(turns);
+    drop(locks);
     done
 }
 

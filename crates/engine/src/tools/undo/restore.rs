@@ -6,8 +6,7 @@ use crate::context::history_stores::{key, logged_operations};
 use crate::context::options::CallOptions;
 use crate::context::policy::Access;
 use crate::model::call_origin::CallOrigin;
-use crate::model::raw_path;
-use crate::model::raw_path::RawPath;
+use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::pipeline::plan::placement::check_unchanged;
@@ -23,8 +22,7 @@ use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_fs::{FileAttributes, SafePath};
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter};
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 use std::iter::once;
@@ -97,7 +95,7 @@ pub(crate) fn restore_file<'a>(
     }
     let (root, logged) = select::operation(&call, named.name)?;
     let past = side_at(&call, root, &safe_path, &logged, named.before)?;
-    let turns = call.lock_paths(once(safe_path.absolute()));
+    let locks = call.lock_paths(once(safe_path.absolute()));
     let receipts = plan_and_commit(call, origin, dry_run, || {
         let now = current_state(&call, &safe_path)?;
         may_replace(call, options, &safe_path, &now)?;
@@ -109,7 +107,7 @@ pub(crate) fn restore_file<'a>(
             .evidence(safe_path.shown())
             .next("Nothing is left to do."))
     })?;
-    drop(turns);
+    drop(locks);
     Ok(RestoredFile { receipts, hunks: None })
 }
 

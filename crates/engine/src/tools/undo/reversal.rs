@@ -2,8 +2,7 @@
 
 use crate::context::LoadedFile;
 use crate::context::call::Call;
-use crate::context::history_stores::key;
-use crate::context::history_stores::log_path;
+use crate::context::history_stores::{key, log_path};
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, SourceFile, TargetState};

@@ -5,18 +5,16 @@ use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::large::hunks;
 use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around, sparse_with_lines};
 use crate::pipeline::plan::large::{
-    ScanQuery, StreamObstacle, StreamedEdit, WholeFileReason, check_whole_allowed, opened, retry_streamed, scan,
+    ScanQuery, StreamObstacle, StreamedEdit, WholeFileReason, check_whole_allowed, hunks, opened, retry_streamed, scan,
     scan_beside,
 };
 use crate::pipeline::plan::stale;
 use crate::session::base::{self, KnownLines};
-use emendate_core::advice;
 use emendate_core::{
     Advice, Code, Error, ExpectedMatches, FileSummary, HEADING_LINES_MAX, Handle, Locator, Matching, Occurrence, Op,
-    OpOrder, ResolveSettings, ResolvedEdit, Result, ScanResult, Snapshot, TextQuery, resolve,
+    OpOrder, ResolveSettings, ResolvedEdit, Result, ScanResult, Snapshot, TextQuery, advice, resolve,
 };
 use emendate_fs::{FileSource, SafePath};
 use serde_json::json;

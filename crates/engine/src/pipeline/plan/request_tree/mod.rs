@@ -79,7 +79,7 @@ pub(crate) fn plan(
         plans: Overlay::default(),
         broken: HashSet::new(),
         moved_away: HashMap::new(),
-        leaving: targets.iter().filter(|it| it.ask.leaves()).map(|it| it.path.absolute().to_owned()).collect(),
+        leaving: targets.iter().filter(|it| it.action.leaves()).map(|it| it.path.absolute().to_owned()).collect(),
         failed: false,
         rejected: String::new(),
         bases: targets.iter().filter_map(|it| Some((it.path.absolute().to_owned(), it.base?))).collect(),
@@ -98,7 +98,7 @@ pub(crate) fn plan(
         call.caller.advance()?;
         tree.check_call_size()?;
         let Err(error) = done else { continue };
-        let again = removed_before(call, options.origin, &target.path, &error).filter(|_| target.ask.leaves());
+        let again = removed_before(call, options.origin, &target.path, &error).filter(|_| target.action.leaves());
         if again.is_some() || targets.len() == 1 && !options.patch.reject {
             return Err(again.unwrap_or(error));
         }
@@ -131,13 +131,13 @@ pub(crate) fn plan(
 
 impl RequestTree<'_> {
     fn step(&mut self, step: usize, target: &ActionTarget) -> Result<()> {
-        let ActionTarget { path, to, ask, mode, .. } = target;
+        let ActionTarget { path, to, action, mode, .. } = target;
         // Files that leave may be in a directory that becomes a file.
-        let entered = if ask.leaves() { None } else { Some(path) };
+        let entered = if action.leaves() { None } else { Some(path) };
         for path in [entered, to.as_ref()].into_iter().flatten() {
             self.not_below_a_file(path)?;
         }
-        match (ask, to) {
+        match (action, to) {
             (FileAction::Edit { ops, order }, _) => {
                 let plan = self.edit(path, ops, *order).map_err(|error| self.explain_error(path, ops, error))?;
                 self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
@@ -209,7 +209,7 @@ impl RequestTree<'_> {
         if !self.options.partial {
             return;
         }
-        let ops = target.ask.ops().iter().enumerate();
+        let ops = target.action.ops().iter().enumerate();
         let ops = ops.filter(|(nth, _)| only.is_none_or(|only| only.contains(nth)));
         let path = target.path.relative().to_string_lossy();
         let text = reject::text(&emendate_os::paths::with_slashes(&path), ops.map(|(_, op)| op));

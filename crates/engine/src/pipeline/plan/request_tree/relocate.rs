@@ -59,8 +59,8 @@ impl RequestTree<'_> {
         }
         // The entry at the target may be moved away in this same request.
         if let Some(later) = self.leaving(step, to) {
-            let ActionTarget { path, ask, .. } = &self.targets[later];
-            if let FileAction::Move { ops, .. } = ask {
+            let ActionTarget { path, action, .. } = &self.targets[later];
+            if let FileAction::Move { ops, .. } = action {
                 let taken = self.take_source(later, path, ops, false)?;
                 self.moved_away.insert(later, taken);
             }
@@ -76,7 +76,7 @@ impl RequestTree<'_> {
     fn leaving(&self, step: usize, path: &SafePath) -> Option<usize> {
         let later = self.targets.iter().enumerate().skip(step + 1);
         let mut moves = later.filter(|(nth, target)| {
-            matches!(target.ask, FileAction::Move { .. })
+            matches!(target.action, FileAction::Move { .. })
                 && target.path.absolute() == path.absolute()
                 // A move onto itself frees nothing.
                 && target.to.as_ref().is_some_and(|to| to.absolute() != path.absolute())
