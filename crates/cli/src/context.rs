@@ -218,9 +218,9 @@ impl CliContext<'_> {
             (&typed.deny, "--deny", "EMEND_DENY", Config::with_deny_rule),
         ];
         for (flags, flag, variable, add) in lists {
-            let said = std::env::var(variable).unwrap_or_default();
-            let said = said.split(':').filter(|rule| !rule.is_empty()).map(|rule| (rule, variable));
-            for (rule, origin) in flags.iter().map(|rule| (&**rule, flag)).chain(said) {
+            let rules = std::env::var(variable).unwrap_or_default();
+            let rules = rules.split(':').filter(|rule| !rule.is_empty()).map(|rule| (rule, variable));
+            for (rule, origin) in flags.iter().map(|rule| (&**rule, flag)).chain(rules) {
                 config = add(config, rule, origin)?;
             }
         }

@@ -49,7 +49,7 @@ fn install(context: &CliContext<'_>, args: &InstallArgs) -> Result<u8> {
         ..InstallOptions::default()
     };
     let mut plan = plan::install(context, &files, wanted)?;
-    plan.told.push(format!("To remove it: emend mcp uninstall {}{}", client.name, of(files.scope)));
+    plan.notes.push(format!("To remove it: emend mcp uninstall {}{}", client.name, of(files.scope)));
     finish(context, &plan)
 }
 
@@ -72,13 +72,13 @@ fn finish(context: &CliContext<'_>, plan: &ClientPlan) -> Result<u8> {
         data.insert("scope".to_owned(), clients::word(plan.scope).into());
         data.insert("project".to_owned(), shown(&plan.project).into());
         data.insert("files".to_owned(), done.iter().map(apply::AppliedChange::data).collect());
-        data.insert("notes".to_owned(), plan.told.clone().into());
+        data.insert("notes".to_owned(), plan.notes.clone().into());
         let answer = Answer { text: head, data, ..Answer::default() };
         return Ok(output::json(&Reply::new(Ok(answer), SeedCodes::None, ReplyLimits::default(), ""), ""));
     }
     let mut out = styled::stdout();
     let listed = done.iter().try_for_each(|applied| applied.print(&mut out));
-    let rest = listed.and_then(|()| plan.told.iter().try_for_each(|line| out.plain(line)));
+    let rest = listed.and_then(|()| plan.notes.iter().try_for_each(|line| out.plain(line)));
     styled::ignore_broken_pipe(rest.and_then(|()| out.heading(&head)).and_then(|()| out.flush()))?;
     Ok(0)
 }

@@ -58,7 +58,7 @@ pub(crate) fn probe_server(
         return Err("its streams cannot be used".to_owned());
     };
     // Separate readers: neither pipe may fill up, and every wait is bounded.
-    let (lines, said) = channel();
+    let (lines, printed) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(output.take(OUTPUT_BYTES_MAX)).lines().map_while(Result::ok) {
             if lines.send(line).is_err() {
@@ -74,8 +74,8 @@ pub(crate) fn probe_server(
         let _ = words.send(String::from_utf8_lossy(&text).trim().to_owned());
         let _ = std::io::copy(&mut complaint, &mut std::io::sink());
     });
-    let spoke = converse(input, &said, begun);
-    end(&mut child, &said);
+    let spoke = converse(input, &printed, begun);
+    end(&mut child, &printed);
     spoke.map_err(|what| match complained.recv_timeout(EXIT_TIMEOUT) {
         Ok(text) if !text.is_empty() => format!("{what}; it says: {}", text.replace('\n', " / ")),
         _ => what,
@@ -83,15 +83,15 @@ pub(crate) fn probe_server(
 }
 
 /// Sends both requests, and closes the input.
-fn converse(mut input: ChildStdin, said: &Receiver<String>, begun: Instant) -> Result<ProbeReport, String> {
+fn converse(mut input: ChildStdin, printed: &Receiver<String>, begun: Instant) -> Result<ProbeReport, String> {
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "emend doctor", "version": env!("CARGO_PKG_VERSION") } });
     send(&mut input, &json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }));
-    let server = answer(said, 1, begun)?;
+    let server = answer(printed, 1, begun)?;
     let version = server["serverInfo"]["version"].as_str().unwrap_or("?").to_owned();
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     send(&mut input, &ready);
     send(&mut input, &json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }));
-    let list = answer(said, 2, begun)?;
+    let list = answer(printed, 2, begun)?;
     let tools = list["tools"].as_array().map(Vec::len).filter(|count| *count > 0).ok_or("it offers no tools")?;
     Ok(ProbeReport { version, tools, time: begun.elapsed() })
 }
@@ -102,9 +102,9 @@ fn send(input: &mut ChildStdin, message: &Value) {
 }
 
 /// Returns the result of the request with that id; other messages are ignored.
-fn answer(said: &Receiver<String>, id: u64, begun: Instant) -> Result<Value, String> {
+fn answer(printed: &Receiver<String>, id: u64, begun: Instant) -> Result<Value, String> {
     loop {
-        let line = match said.recv_timeout(PROBE_TIMEOUT.saturating_sub(begun.elapsed())) {
+        let line = match printed.recv_timeout(PROBE_TIMEOUT.saturating_sub(begun.elapsed())) {
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) => {
                 return Err(format!("it did not answer within {} s", PROBE_TIMEOUT.as_secs()));
@@ -123,10 +123,10 @@ fn answer(said: &Receiver<String>, id: u64, begun: Instant) -> Result<Value, Str
 }
 
 /// Lets the process end by itself, then kills it.
-fn end(child: &mut Child, said: &Receiver<String>) {
+fn end(child: &mut Child, printed: &Receiver<String>) {
     let begun = Instant::now();
     // The output ends when the server does.
-    while said.recv_timeout(EXIT_TIMEOUT.saturating_sub(begun.elapsed())).is_ok() {}
+    while printed.recv_timeout(EXIT_TIMEOUT.saturating_sub(begun.elapsed())).is_ok() {}
     if !matches!(child.try_wait(), Ok(Some(_))) {
         let _ = child.kill();
     }

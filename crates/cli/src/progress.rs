@@ -15,27 +15,28 @@ const BAR_COLUMNS: usize = 30;
 /// Makes the call. Ctrl-C cancels it before anything is written; the second one ends the process, whose unfinished
 /// write is then recovered by the next one.
 pub(crate) fn with_progress(caller: CallContext, call: impl FnOnce(&CallContext) -> Reply) -> Reply {
-    let watch = CallHandle::default();
+    let handle = CallHandle::default();
     // Without a handler, Ctrl-C has its usual effect.
-    let _ = ending::end_on_interrupt_if(&watch.stop_flag()).and_then(|()| ending::set_on_interrupt(&watch.stop_flag()));
-    let caller = CallContext { handle: Some(watch.clone()), ..caller };
+    let _ =
+        ending::end_on_interrupt_if(&handle.stop_flag()).and_then(|()| ending::set_on_interrupt(&handle.stop_flag()));
+    let caller = CallContext { handle: Some(handle.clone()), ..caller };
     if !std::io::stderr().is_terminal() {
         return call(&caller);
     }
     let (done, ended) = channel::<()>();
     thread::scope(|scope| {
-        scope.spawn(move || draw(&watch, &ended));
+        scope.spawn(move || draw(&handle, &ended));
         let reply = call(&caller);
         drop(done);
         reply
     })
 }
 
-fn draw(watch: &CallHandle, ended: &Receiver<()>) {
+fn draw(handle: &CallHandle, ended: &Receiver<()>) {
     let mut drawn = false;
     while ended.recv_timeout(REDRAW_INTERVAL) == Err(RecvTimeoutError::Timeout) {
         // A failure to draw the bar is no reason to fail the call.
-        let _ = write!(std::io::stderr(), "\r{}\x1b[K", line(watch.progress()));
+        let _ = write!(std::io::stderr(), "\r{}\x1b[K", line(handle.progress()));
         drawn = true;
     }
     if drawn {

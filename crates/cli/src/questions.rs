@@ -111,8 +111,8 @@ pub(crate) fn correct(context: &CliContext<'_>, args: &CorrectArgs) -> Result<u8
             texts.push((file.path.clone(), text));
         }
     }
-    let said = if texts.is_empty() { PersonAnswer::Approve } else { PersonAnswer::Correct { texts } };
-    answer(context, &engine, &args.id, &said)
+    let person_answer = if texts.is_empty() { PersonAnswer::Approve } else { PersonAnswer::Correct { texts } };
+    answer(context, &engine, &args.id, &person_answer)
 }
 
 /// Reads a text from a file, or from standard input.
@@ -124,13 +124,13 @@ fn text_from(from: &Path) -> Result<String> {
 }
 
 /// Answers a question, and shows what became of it.
-fn answer(context: &CliContext<'_>, engine: &Engine, id: &str, said: &PersonAnswer) -> Result<u8> {
+fn answer(context: &CliContext<'_>, engine: &Engine, id: &str, person_answer: &PersonAnswer) -> Result<u8> {
     if context.global.dry_run {
         find(engine.questions().pending()?, id)?;
         output::note("nothing was answered: this is a dry run");
         return Ok(0);
     }
-    let outcome = engine.questions().answer(id, said)?;
+    let outcome = engine.questions().answer(id, person_answer)?;
     output::notices(engine);
     let status = status_of(&outcome);
     if context.global.json {

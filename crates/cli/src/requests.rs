@@ -30,7 +30,7 @@ pub(crate) struct NdjsonRequest {
     /// The call, or the reason why the line is not a request.
     pub(crate) call: Result<NdjsonCall>,
     /// Handle by which a later line cancels the call.
-    pub(crate) watch: CallHandle,
+    pub(crate) handle: CallHandle,
 }
 
 /// A tool and its input.
@@ -190,7 +190,7 @@ impl Queue {
 
 struct Entry {
     id: Value,
-    watch: CallHandle,
+    handle: CallHandle,
     bytes: usize,
 }
 
@@ -211,7 +211,7 @@ impl RequestQueue {
     fn push(&self, request: &NdjsonRequest, bytes: usize) {
         let mut queue = self.lock();
         queue.bytes += bytes;
-        queue.requests.push_back(Entry { id: request.id.clone(), watch: request.watch.clone(), bytes });
+        queue.requests.push_back(Entry { id: request.id.clone(), handle: request.handle.clone(), bytes });
     }
 
     fn pop(&self) {
@@ -221,7 +221,7 @@ impl RequestQueue {
     }
 
     fn add_waiting(&self, call: &WaitingCall) {
-        self.lock().waiting.push((call.id.clone(), call.watch.clone()));
+        self.lock().waiting.push((call.id.clone(), call.handle.clone()));
     }
 
     fn remove_waiting(&self, call: &WaitingCall) {
@@ -234,8 +234,8 @@ impl RequestQueue {
     /// Stops all calls of this id.
     fn cancel(&self, id: &Value) {
         let queue = self.lock();
-        queue.requests.iter().filter(|entry| entry.id == *id).for_each(|entry| entry.watch.stop());
-        queue.waiting.iter().filter(|(waiting_id, _)| waiting_id == id).for_each(|(_, watch)| watch.stop());
+        queue.requests.iter().filter(|entry| entry.id == *id).for_each(|entry| entry.handle.stop());
+        queue.waiting.iter().filter(|(waiting_id, _)| waiting_id == id).for_each(|(_, handle)| handle.stop());
     }
 }
 
@@ -309,7 +309,7 @@ enum Line {
 }
 
 fn request(id: Value, call: Result<NdjsonCall>) -> NdjsonRequest {
-    NdjsonRequest { id, call, watch: CallHandle::default() }
+    NdjsonRequest { id, call, handle: CallHandle::default() }
 }
 
 fn too_long() -> NdjsonRequest {
@@ -396,7 +396,7 @@ mod tests {
             json!({ "id": 1, "tool": "search" }),
         ];
         let read = all(lines.map(|line| line.to_string()).join("\n"));
-        let stopped: Vec<(&Value, bool)> = read.iter().map(|it| (&it.id, it.watch.is_stopped())).collect();
+        let stopped: Vec<(&Value, bool)> = read.iter().map(|it| (&it.id, it.handle.is_stopped())).collect();
         let one = json!(1);
         let want = [(&one, true), (&json!("1"), false), (&json!(2), false), (&one, true), (&one, false)];
         assert_eq!(stopped, want);
@@ -409,7 +409,7 @@ mod tests {
         let (first, second) = (next(&requests).unwrap(), next(&requests).unwrap());
         requests.answered();
         requests.unanswered.cancel(&json!(1));
-        assert_eq!((first.watch.is_stopped(), second.watch.is_stopped()), (false, true));
+        assert_eq!((first.handle.is_stopped(), second.handle.is_stopped()), (false, true));
     }
 
     #[test]
@@ -484,7 +484,7 @@ mod tests {
         let request = next(&requests).unwrap();
         let stopped = |_| {
             std::thread::sleep(std::time::Duration::from_millis(10));
-            request.watch.is_stopped()
+            request.handle.is_stopped()
         };
         assert!((0..3_000).any(stopped));
     }

@@ -108,7 +108,7 @@ pub(crate) fn serve(context: &CliContext<'_>) -> Result<u8> {
         }
         let outcome = match next {
             Next::Request(request) => {
-                caller.handle = Some(request.watch);
+                caller.handle = Some(request.handle);
                 let outcome = answer(&engine, &caller, request.id, request.call);
                 requests.answered();
                 outcome

@@ -17,7 +17,7 @@ pub(crate) struct WaitingCall {
     tool: String,
     input: Value,
     /// Handle by which a line cancels the call.
-    pub(crate) watch: CallHandle,
+    pub(crate) handle: CallHandle,
     /// The reply with the question.
     reply: Reply,
     question: WaitingQuestion,
@@ -45,9 +45,9 @@ pub(crate) fn call(engine: &Engine, caller: &CallContext, id: Value, tool: Strin
     let reply = engine.call(caller, &tool, input.clone());
     let call = AskingCall { profile: None, tool: &tool, input: &input };
     match (engine.questions().store(caller, call, &reply, None), &caller.handle) {
-        (Some(question), Some(watch)) => {
-            let (watch, client_gone) = (watch.clone(), engine.client_gone_flag());
-            Outcome::Waiting(WaitingCall { id, tool, input, watch, reply, question, client_gone })
+        (Some(question), Some(handle)) => {
+            let (handle, client_gone) = (handle.clone(), engine.client_gone_flag());
+            Outcome::Waiting(WaitingCall { id, tool, input, handle, reply, question, client_gone })
         }
         _ => Outcome::Reply(id, reply),
     }
@@ -63,7 +63,7 @@ impl WaitingCall {
     /// answers it carries it out.
     pub(crate) fn wait(&self) -> Option<WaitResult> {
         while !self.client_gone.load(Ordering::Relaxed) {
-            if self.watch.is_stopped() {
+            if self.handle.is_stopped() {
                 return Some(WaitResult::Cancelled);
             }
             match self.question.wait(CANCEL_POLL) {
@@ -78,7 +78,7 @@ impl WaitingCall {
 
     /// Continues the call after its wait. The answered call may need a person again.
     pub(crate) fn resume(self, engine: &Engine, caller: &CallContext, end: WaitResult) -> Outcome {
-        let WaitingCall { id, tool, input, watch, mut reply, question, client_gone } = self;
+        let WaitingCall { id, tool, input, handle, mut reply, question, client_gone } = self;
         let approval = match end {
             WaitResult::Answered(approval) => approval,
             WaitResult::TimeOver => {
@@ -92,13 +92,13 @@ impl WaitingCall {
                 return Outcome::Reply(id, Reply::refusal(error, SeedCodes::None));
             }
         };
-        let caller = CallContext { approval: Some(approval), handle: Some(watch.clone()), ..caller.clone() };
+        let caller = CallContext { approval: Some(approval), handle: Some(handle.clone()), ..caller.clone() };
         let reply = engine.call(&caller, &tool, input.clone());
         let call = AskingCall { profile: None, tool: &tool, input: &input };
         let next = engine.questions().store(&caller, call, &reply, Some(question.until()));
         question.finish(&reply, next.as_ref());
         match next {
-            Some(question) => Outcome::Waiting(WaitingCall { id, tool, input, watch, reply, question, client_gone }),
+            Some(question) => Outcome::Waiting(WaitingCall { id, tool, input, handle, reply, question, client_gone }),
             None => Outcome::Reply(id, reply),
         }
     }

@@ -94,17 +94,37 @@ impl Advice {
         Advice { forms: vec![parts.into()] }
     }
 
-    /// Creates an advice from a text in which `{name}` is a field of the called tool, and `{name()}` a tool.
+    /// Creates an advice from a text in which `{name()}` is a tool, `{name}` a field of the called tool, `{tool.name}`
+    /// one of another tool, `{name=JSON}` a field with its value, and `{name=}` one whose value [`Advice::set`] gives.
     pub fn named(text: &'static str) -> Advice {
         let mut parts = Vec::new();
         for (nth, part) in text.split(['{', '}']).enumerate() {
-            parts.push(match part.strip_suffix("()") {
-                _ if nth % 2 == 0 => Phrase::from(part),
-                Some(tool) => Phrase::Tool(tool),
-                None => Phrase::Field(part),
+            parts.push(if nth % 2 == 0 {
+                Phrase::from(part)
+            } else if let Some(tool) = part.strip_suffix("()") {
+                Phrase::Tool(tool)
+            } else if let Some((field, value)) = part.split_once('=') {
+                Phrase::Set(field, serde_json::from_str(value).unwrap_or_default())
+            } else if let Some((tool, field)) = part.split_once('.') {
+                Phrase::FieldOf(tool, field)
+            } else {
+                Phrase::Field(part)
             });
         }
         Advice::new(parts)
+    }
+
+    /// Gives the value of a field that the text of [`Advice::named`] names with `{name=}`.
+    #[must_use]
+    pub fn set(mut self, name: &str, value: impl Into<Value>) -> Advice {
+        let value = value.into();
+        for part in self.forms.iter_mut().flatten() {
+            match part {
+                Phrase::Set(field, slot) if *field == name && slot.is_null() => slot.clone_from(&value),
+                _ => {}
+            }
+        }
+        self
     }
 
     /// Adds a form for clients that cannot follow the earlier ones.
@@ -257,6 +277,8 @@ mod tests {
         assert!(only.text_for(&Reader).contains("ask a person"));
         let named = Advice::named("Give {at}, or call {read()}.").or(Advice::named("Call {read()}."));
         assert_eq!((&*named.text(), &*named.text_for(&Reader)), ("Give at, or call read.", "Call Read."));
+        let set = Advice::named("Send {at=\"x\"} and {last=}, or {read.offset}.").set("last", 3).set("at", 4);
+        assert_eq!(set.text(), "Send \"at\": \"x\" and \"last\": 3, or offset.");
         assert!(Advice::from("plain").is_plain() && !read.is_plain());
     }
 }

@@ -162,7 +162,7 @@ impl Error {
         // In reverse order, so that the earlier spans remain valid.
         for FailureAdvice { failure, span, advice } in core::mem::take(&mut self.0.advised).into_iter().rev() {
             let text = advice.text_for(names);
-            if self.0.evidence.get(span.clone()).is_some_and(|said| said == advice.text()) {
+            if self.0.evidence.get(span.clone()).is_some_and(|line| line == advice.text()) {
                 self.0.evidence.replace_range(span, &text);
             }
             if let Some(Value::Object(failed)) = self.0.data.get_mut("errors").and_then(|it| it.get_mut(failure)) {

@@ -143,11 +143,11 @@ pub(crate) fn invalid_path(asked: &Path, why: &str, next: impl Into<String>) -> 
 /// Returns the entries of a directory, or an error if there are more than the limit.
 ///
 /// Errors: `call.too_large`.
-pub(crate) fn check_listing(place: &SafePath, entries: Option<Vec<DirEntry>>) -> Result<Option<Vec<DirEntry>>, Error> {
+pub(crate) fn check_listing(path: &SafePath, entries: Option<Vec<DirEntry>>) -> Result<Option<Vec<DirEntry>>, Error> {
     if entries.as_ref().is_none_or(|entries| entries.len() <= DIR_ENTRIES_MAX) {
         return Ok(entries);
     }
-    let what = format!("The directory {} has more than {DIR_ENTRIES_MAX} entries.", show(place.absolute()));
+    let what = format!("The directory {} has more than {DIR_ENTRIES_MAX} entries.", show(path.absolute()));
     Err(Error::new(Code::CallTooLarge, what)
         .next("Name the files in it, or a directory further down; or exclude it with a glob such as \"!name/**\"."))
 }

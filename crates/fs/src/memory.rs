@@ -90,13 +90,13 @@ impl MemoryState {
         relative.ancestors().skip(1).find(|folder| self.nodes.contains_key(*folder))
     }
 
-    fn file(&self, place: &SafePath) -> Result<Option<(&[u8], FileMeta)>> {
-        match self.nodes.get(place.relative()) {
+    fn file(&self, path: &SafePath) -> Result<Option<(&[u8], FileMeta)>> {
+        match self.nodes.get(path.relative()) {
             Some(MemoryNode { body: NodeContent::File(bytes), meta }) => Ok(Some((bytes, *meta))),
             Some(MemoryNode { body: NodeContent::Link(_), .. }) => {
-                Err(error::os_error("open", place.absolute(), Errno::LOOP))
+                Err(error::os_error("open", path.absolute(), Errno::LOOP))
             }
-            None if self.is_folder(place.relative()) => Err(error::not_regular(place.absolute(), "a directory")),
+            None if self.is_folder(path.relative()) => Err(error::not_regular(path.absolute(), "a directory")),
             None => Ok(None),
         }
     }
@@ -240,7 +240,7 @@ impl MemoryStore {
     fn look_up(&self, root: usize, path: &Path) -> Option<NameInfo> {
         let meta = self.state().nodes.get(path).map(|node| node.meta)?;
         let target = meta.is_link().then(|| self.resolve_path(&self.infos[root].canonical.join(path)));
-        let target = target.and_then(Result::ok).and_then(|place| self.metadata(&place).ok().flatten());
+        let target = target.and_then(Result::ok).and_then(|safe_path| self.metadata(&safe_path).ok().flatten());
         Some(NameInfo { meta, target })
     }
 
@@ -264,68 +264,68 @@ impl Store for MemoryStore {
         self.resolve(path, false)
     }
 
-    fn read_link(&self, place: &SafePath) -> Result<Option<OsString>> {
-        Ok(match self.state().nodes.get(place.relative()) {
+    fn read_link(&self, path: &SafePath) -> Result<Option<OsString>> {
+        Ok(match self.state().nodes.get(path.relative()) {
             Some(MemoryNode { body: NodeContent::Link(target), .. }) => Some(target.clone()),
             _ => None,
         })
     }
 
-    fn metadata(&self, place: &SafePath) -> Result<Option<FileMeta>> {
-        Ok(self.state().file(place)?.map(|(_, meta)| meta))
+    fn metadata(&self, path: &SafePath) -> Result<Option<FileMeta>> {
+        Ok(self.state().file(path)?.map(|(_, meta)| meta))
     }
 
-    fn read(&self, place: &SafePath, limit: u64, mut buffer: Vec<u8>) -> Result<Option<FileVersion>> {
+    fn read(&self, path: &SafePath, limit: u64, mut buffer: Vec<u8>) -> Result<Option<FileVersion>> {
         let state = self.state();
-        let Some((bytes, meta)) = state.file(place)? else {
+        let Some((bytes, meta)) = state.file(path)? else {
             return Ok(None);
         };
         if meta.size > limit {
-            return Err(error::too_large(place.absolute(), Some(meta.size), limit));
+            return Err(error::too_large(path.absolute(), Some(meta.size), limit));
         }
         buffer.clear();
         buffer.extend_from_slice(bytes);
         Ok(Some(FileVersion { bytes: buffer, meta, racy: false }))
     }
 
-    fn source(&self, place: &SafePath) -> Result<Option<FileSource>> {
+    fn source(&self, path: &SafePath) -> Result<Option<FileSource>> {
         let state = self.state();
-        let Some((bytes, meta)) = state.file(place)? else { return Ok(None) };
-        Ok(Some(FileSource::memory(place.absolute(), meta, bytes.to_vec())))
+        let Some((bytes, meta)) = state.file(path)? else { return Ok(None) };
+        Ok(Some(FileSource::memory(path.absolute(), meta, bytes.to_vec())))
     }
 
-    fn siblings(&self, place: &SafePath) -> Result<Vec<OsString>> {
-        let parent = place.relative().parent().unwrap_or(Path::new(""));
+    fn siblings(&self, safe_path: &SafePath) -> Result<Vec<OsString>> {
+        let parent = safe_path.relative().parent().unwrap_or(Path::new(""));
         let state = self.state();
         let here = state.nodes.keys().chain(&state.folders).filter(|path| path.parent() == Some(parent));
         let names: BTreeSet<&OsStr> = here.filter_map(|path| path.file_name()).collect();
         Ok(names.into_iter().take(crate::SIBLINGS_MAX).map(OsString::from).collect())
     }
 
-    fn attributes(&self, place: &SafePath) -> Result<Option<FileAttributes>> {
-        Ok(self.state().file(place)?.map(|_| FileAttributes::default()))
+    fn attributes(&self, path: &SafePath) -> Result<Option<FileAttributes>> {
+        Ok(self.state().file(path)?.map(|_| FileAttributes::default()))
     }
 
-    fn remove_dir(&self, place: &SafePath) -> Result<bool> {
+    fn remove_dir(&self, safe_path: &SafePath) -> Result<bool> {
         let mut state = self.state();
-        let empty = !state.nodes.keys().chain(&state.folders).any(|path| path.parent() == Some(place.relative()));
-        Ok(empty && state.folders.remove(place.relative()))
+        let empty = !state.nodes.keys().chain(&state.folders).any(|path| path.parent() == Some(safe_path.relative()));
+        Ok(empty && state.folders.remove(safe_path.relative()))
     }
 
-    fn list(&self, place: &SafePath) -> Result<Option<Vec<DirEntry>>> {
+    fn list(&self, safe_path: &SafePath) -> Result<Option<Vec<DirEntry>>> {
         let state = self.state();
-        if !state.is_folder(place.relative()) {
+        if !state.is_folder(safe_path.relative()) {
             return Ok(None);
         }
         let nodes = state.nodes.iter().map(|(path, node)| (path, entry_kind(node)));
         let here = nodes.chain(state.folders.iter().map(|path| (path, EntryKind::Directory)));
-        let here = here.filter(|(path, _)| path.parent() == Some(place.relative()));
+        let here = here.filter(|(path, _)| path.parent() == Some(safe_path.relative()));
         let mut entries: Vec<DirEntry> = here
             .filter_map(|(path, kind)| Some(DirEntry { name: path.file_name()?.to_owned(), kind }))
             .take(crate::DIR_ENTRIES_MAX + 1)
             .collect();
         entries.sort_unstable();
-        error::check_listing(place, Some(entries))
+        error::check_listing(safe_path, Some(entries))
     }
 
     fn lookup_names(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<NameInfo>>> {

@@ -315,54 +315,54 @@ pub trait Store: Send + Sync {
         Ok(SafePath::new(removed.root(), root, removed.relative().join(rest), &asked, None))
     }
 
-    /// Returns the target of the symbolic link at `place`; `None` if it is not a link. Fails with `io.*`.
-    fn read_link(&self, place: &SafePath) -> Result<Option<OsString>>;
+    /// Returns the target of the symbolic link at `path`; `None` if it is not a link. Fails with `io.*`.
+    fn read_link(&self, path: &SafePath) -> Result<Option<OsString>>;
 
-    /// Returns the metadata of the regular file at `place`; `None` if nothing is there. Fails with `path.not_regular`
+    /// Returns the metadata of the regular file at `path`; `None` if nothing is there. Fails with `path.not_regular`
     /// for anything else.
-    fn metadata(&self, place: &SafePath) -> Result<Option<FileMeta>>;
+    fn metadata(&self, path: &SafePath) -> Result<Option<FileMeta>>;
 
     /// Reads the file into `buffer` (cleared first, capacity reused); `None` if there is none. Never reads more than
     /// `limit` + 1 bytes.
     ///
     /// Fails with `path.not_regular`, `file.too_large` (with size and limit in bytes), `conflict.raced` (the file is
     /// being written) or `io.*`.
-    fn read(&self, place: &SafePath, limit: u64, buffer: Vec<u8>) -> Result<Option<FileVersion>>;
+    fn read(&self, path: &SafePath, limit: u64, buffer: Vec<u8>) -> Result<Option<FileVersion>>;
 
     /// Opens a file of any size, to read it in chunks and to replace it with a spliced file; `None` if there is none.
     ///
     /// Fails with `path.not_regular` or `io.*`.
-    fn source(&self, place: &SafePath) -> Result<Option<FileSource>>;
+    fn source(&self, path: &SafePath) -> Result<Option<FileSource>>;
 
-    /// Returns the names in the parent directory of `place`, sorted, at most 10,000; empty if the directory does not
+    /// Returns the names in the parent directory of `path`, sorted, at most 10,000; empty if the directory does not
     /// exist.
-    fn siblings(&self, place: &SafePath) -> Result<Vec<OsString>>;
+    fn siblings(&self, path: &SafePath) -> Result<Vec<OsString>>;
 
-    /// Returns the owner and extended attributes of the regular file at `place`; `None` if there is none.
+    /// Returns the owner and extended attributes of the regular file at `path`; `None` if there is none.
     ///
     /// Fails with `path.not_regular`, `file.too_large` for more than 256 KiB of attributes, or `io.*`.
-    fn attributes(&self, place: &SafePath) -> Result<Option<FileAttributes>>;
+    fn attributes(&self, path: &SafePath) -> Result<Option<FileAttributes>>;
 
-    /// Checks that the existing file at `place`, with this metadata, may be written, as [`Store::stage`] does.
+    /// Checks that the existing file at `path`, with this metadata, may be written, as [`Store::stage`] does.
     ///
     /// Fails with `io.*`.
     fn check_writable(&self, _place: &SafePath, _meta: &FileMeta) -> Result<()> {
         Ok(())
     }
 
-    /// Removes the directory at `place` if it is empty; returns false otherwise. Fails with `io.*`.
-    fn remove_dir(&self, place: &SafePath) -> Result<bool>;
+    /// Removes the directory at `path` if it is empty; returns false otherwise. Fails with `io.*`.
+    fn remove_dir(&self, path: &SafePath) -> Result<bool>;
 
-    /// Lists the directory at `place`, sorted by name; `None` if it is not a directory. Fails with `call.too_large` for
+    /// Lists the directory at `path`, sorted by name; `None` if it is not a directory. Fails with `call.too_large` for
     /// more than 500,000 entries, or `io.*`.
-    fn list(&self, place: &SafePath) -> Result<Option<Vec<DirEntry>>>;
+    fn list(&self, path: &SafePath) -> Result<Option<Vec<DirEntry>>>;
 
     /// Returns the metadata of entries of a directory; `None` for one that is no longer there. A link is described
     /// itself.
     ///
     /// Fails with `io.*` if the directory cannot be entered.
-    fn entries_meta(&self, place: &SafePath, names: &[&OsStr]) -> Result<Vec<Option<FileMeta>>> {
-        let found = self.lookup_names(place.root(), place.relative(), names)?;
+    fn entries_meta(&self, path: &SafePath, names: &[&OsStr]) -> Result<Vec<Option<FileMeta>>> {
+        let found = self.lookup_names(path.root(), path.relative(), names)?;
         Ok(found.into_iter().map(|found| found.map(|found| found.meta)).collect())
     }
 

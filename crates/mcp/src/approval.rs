@@ -120,9 +120,9 @@ fn approval(answer: &ElicitResult, seal: &str, file: Option<PathBuf>) -> Approva
 
 /// True when the client declared that it can show forms to a person.
 pub(crate) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
-    let said = context.meta.client_capabilities();
-    match said {
-        Some(capabilities) => has_forms(&capabilities),
+    let capabilities = context.meta.client_capabilities();
+    match capabilities {
+        Some(declared) => has_forms(&declared),
         None => context.peer.peer_info().is_some_and(|peer| has_forms(&peer.capabilities)),
     }
 }

@@ -25,17 +25,17 @@ pub(crate) fn with_outputs(profile: &Profile) -> Vec<Tool> {
 
 fn tool(offer: &ToolView) -> Tool {
     let row = offer.tool_row();
-    let told = row.annotations;
+    let hints = row.annotations;
     let annotations = ToolAnnotations::new()
-        .read_only(told.read_only)
-        .destructive(told.destructive)
-        .idempotent(told.idempotent)
+        .read_only(hints.read_only)
+        .destructive(hints.destructive)
+        .idempotent(hints.idempotent)
         .open_world(false);
     let tool = Tool::new(offer.name, offer.prompt(), Arc::new(offer.schema()))
         .with_title(row.title)
         .with_annotations(annotations);
     // Only reading tools give long answers; the others return snippets.
-    if told.read_only { tool.with_meta(size()) } else { tool }
+    if hints.read_only { tool.with_meta(size()) } else { tool }
 }
 
 /// Returns the metadata that requests room.

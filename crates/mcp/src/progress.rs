@@ -12,19 +12,19 @@ const FIRST_REPORT_AFTER: Duration = Duration::from_secs(1);
 /// Interval between reports, if there is progress.
 const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Reports the progress of the call of `watch` until `end`. Nothing is reported when it has ended: a client that gets a
-/// report together with the answer has already forgotten the call, and may take the report for a fault of the server.
+/// Reports the progress of the call of `handle` until `end`. Nothing is reported when it has ended: a client that gets
+/// a report together with the answer has already forgotten the call, and may take the report for a fault of the server.
 /// Calls without a count of files are not reported.
 /// `reported` is the number that earlier parts of the request reached, because reported values must increase.
 pub(crate) async fn report_progress(
     context: &RequestContext<RoleServer>,
-    watch: &CallHandle,
+    handle: &CallHandle,
     mut end: Receiver<()>,
     reported: &AtomicUsize,
 ) {
     let Some(token) = context.meta.get_progress_token() else { return };
     let base = reported.load(Ordering::Relaxed);
-    let (mut told, mut wait) = (0, FIRST_REPORT_AFTER);
+    let (mut highest, mut wait) = (0, FIRST_REPORT_AFTER);
     loop {
         tokio::select! {
             biased;
@@ -32,11 +32,11 @@ pub(crate) async fn report_progress(
             () = tokio::time::sleep(wait) => {}
         }
         wait = REPORT_INTERVAL;
-        let progress = watch.progress();
+        let progress = handle.progress();
         let all = progress.before + progress.done;
         // Reported values must increase; and nothing waits for a call that was cancelled.
-        if all > told && !context.ct.is_cancelled() {
-            told = all;
+        if all > highest && !context.ct.is_cancelled() {
+            highest = all;
             reported.store(base + all, Ordering::Relaxed);
             let mut note =
                 ProgressNotificationParam::new(token.clone(), number(base + all)).with_message(words(progress));

@@ -160,15 +160,15 @@ impl McpServer {
             // Cancelled before it began.
             return Err(internal_failure(&"The call was cancelled before it began."));
         }
-        let watch = CallHandle::default();
+        let handle = CallHandle::default();
         // However this ends: an abandoned call stops before it writes.
-        let _stop = StopGuard(watch.clone());
-        let caller = CallContext { handle: Some(watch.clone()), ..caller };
+        let _stop = StopGuard(handle.clone());
+        let caller = CallContext { handle: Some(handle.clone()), ..caller };
         let engine = Arc::clone(&self.engine);
         // The next change need not wait for the language servers' reports on this one.
-        watch.hold(turn);
+        handle.hold(turn);
         let reported = question.reported();
-        let held = watch.clone();
+        let held = handle.clone();
         let (answer, work) = oneshot::channel();
         drop(tokio::task::spawn_blocking(move || {
             // The session continues, so its earlier replies have been sent.
@@ -186,9 +186,9 @@ impl McpServer {
         let (ended, end) = oneshot::channel();
         let work = async {
             let _ended = ended;
-            supervise(work, &watch, context).await
+            supervise(work, &handle, context).await
         };
-        let (work, ()) = tokio::join!(work, progress::report_progress(context, &watch, end, &reported));
+        let (work, ()) = tokio::join!(work, progress::report_progress(context, &handle, end, &reported));
         if context.ct.is_cancelled() {
             // The reply of the call is not sent, so its comments are not delivered.
             self.engine.remarks().recall_replies(None);
@@ -210,19 +210,19 @@ impl McpServer {
         ask: impl FnOnce(&Engine, &CallContext) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let _running = RunningCall::begin(&self.running);
-        let watch = CallHandle::default();
-        let _stop = StopGuard(watch.clone());
-        let caller = CallContext { handle: Some(watch.clone()), ..(*self.caller).clone() };
+        let handle = CallHandle::default();
+        let _stop = StopGuard(handle.clone());
+        let caller = CallContext { handle: Some(handle.clone()), ..(*self.caller).clone() };
         let engine = Arc::clone(&self.engine);
         let asked = tokio::task::spawn_blocking(move || ask(&engine, &caller));
-        let asked = supervise(asked, &watch, context).await;
+        let asked = supervise(asked, &handle, context).await;
         asked.map_err(|error| ErrorData::internal_error(error.to_string(), None))?
     }
 }
 
 /// Waits for the end of work. If its requester cancels it or is gone, it stops before it writes; a write that has begun
 /// is finished in any case.
-async fn supervise<T>(work: impl Future<Output = T>, watch: &CallHandle, context: &RequestContext<RoleServer>) -> T {
+async fn supervise<T>(work: impl Future<Output = T>, handle: &CallHandle, context: &RequestContext<RoleServer>) -> T {
     let mut work = std::pin::pin!(work);
     tokio::select! {
         biased;
@@ -230,7 +230,7 @@ async fn supervise<T>(work: impl Future<Output = T>, watch: &CallHandle, context
         () = context.ct.cancelled() => {}
         () = disconnected(context) => {}
     }
-    watch.stop();
+    handle.stop();
     work.await
 }
 

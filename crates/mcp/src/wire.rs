@@ -222,15 +222,15 @@ where
             return Ok(message);
         }
         let id = if let ClientJsonRpcMessage::Request(it) = message { Some(it.id) } else { None };
-        let told = "A request with this id is still running; give every request a different id.";
-        Err(Box::new(ServerJsonRpcMessage::error(ErrorData::invalid_request(told, None), id)))
+        let message = "A request with this id is still running; give every request a different id.";
+        Err(Box::new(ServerJsonRpcMessage::error(ErrorData::invalid_request(message, None), id)))
     }
 
     /// Takes a batch apart: its messages go to the service one by one, and their answers to the client together.
     fn unpack(&mut self, lines: Vec<InputLine>) {
         if !self.exchange.open().batches.are_allowed() {
-            let told = "Only revision 2025-03-26 of the protocol has batches; send one message per line.";
-            return self.refuse(ErrorData::invalid_request(told, None), None);
+            let message = "Only revision 2025-03-26 of the protocol has batches; send one message per line.";
+            return self.refuse(ErrorData::invalid_request(message, None), None);
         }
         if lines.is_empty() {
             return self.refuse(ErrorData::invalid_request("This batch is empty.", None), None);
@@ -282,8 +282,8 @@ where
                 // The end of the input is no reason to lose answers.
                 NextLine::End => return self.exchange.finish().await,
                 NextLine::TooLong(id) => {
-                    let told = format!("The message has more than {} bytes; send smaller ones.", self.limit);
-                    self.refuse(ErrorData::invalid_request(told, None), id);
+                    let message = format!("The message has more than {} bytes; send smaller ones.", self.limit);
+                    self.refuse(ErrorData::invalid_request(message, None), id);
                 }
                 NextLine::Line => {
                     let line = message::read(&self.line);

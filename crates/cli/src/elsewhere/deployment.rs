@@ -110,10 +110,10 @@ fn answered(place: &RemotePlace, output: std::io::Result<Output>) -> Result<Stri
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said: String = said.trim().chars().take(SHOWN_BYTES_MAX).collect();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr: String = stderr.trim().chars().take(SHOWN_BYTES_MAX).collect();
     Err(Error::new(Code::IoFailed, format!("A command in {place} failed ({}).", output.status))
-        .evidence(said)
+        .evidence(stderr)
         .next("Check that the place exists and that you can enter it without a question."))
 }
 

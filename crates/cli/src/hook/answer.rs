@@ -42,10 +42,10 @@ impl EventAnswer {
 pub(super) fn claude_answer(_: HookPhase, decision: Option<&UseDecision>) -> EventAnswer {
     let Some(decision) = decision else { return EventAnswer::default() };
     let word = if decision.kind == DecisionKind::Question { "ask" } else { "deny" };
-    let said = json!({
+    let output = json!({
         "hookEventName": "PreToolUse", "permissionDecision": word, "permissionDecisionReason": decision.reason,
     });
-    EventAnswer::of(json!({ "hookSpecificOutput": said }))
+    EventAnswer::of(json!({ "hookSpecificOutput": output }))
 }
 
 /// Gemini CLI, which accepts no question as an answer: its own settings decide whether it asks before edits.

@@ -118,7 +118,7 @@ pub(crate) struct ClientPlan {
     pub(crate) project: PathBuf,
     pub(crate) changes: Vec<ConfigChange>,
     /// Notes for people about the situation after the change.
-    pub(crate) told: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// A file while its changes are planned; the files with servers and settings may be one.
@@ -159,7 +159,7 @@ fn draft<'d>(
 pub(crate) fn install(context: &CliContext<'_>, files: &ClientFiles, wanted: InstallOptions) -> Result<ClientPlan> {
     let client = files.client;
     let mut drafts = Vec::new();
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     let servers = draft(context, &mut drafts, files.locate(&files.servers, wanted.follow_links)?, client.format)?;
     let name = servers.prior.name();
     client.check_version(&servers.text, &name, client.format)?;
@@ -181,7 +181,7 @@ pub(crate) fn install(context: &CliContext<'_>, files: &ClientFiles, wanted: Ins
         }
         let fresh = change_settings(client, &settings, draft, &marker, &entry, wanted.replaces)?;
         if !fresh.is_empty() {
-            told.push(format!(
+            notes.push(format!(
                 "{} can no longer use its own {}, so it edits with emend's tools. What its own reading tool shows counts as \
                  read. Your earlier deny rules are unchanged.",
                 client.title,
@@ -205,7 +205,7 @@ pub(crate) fn install(context: &CliContext<'_>, files: &ClientFiles, wanted: Ins
         // The client would not say where it works, so this is easily missed.
         servers.meaning.insert(1, "which reaches only that directory; --root DIR names others".to_owned());
     }
-    told.insert(0, format!("{} starts: {line}", client.title));
+    notes.insert(0, format!("{} starts: {line}", client.title));
     if wanted.hooks {
         scripts(context, files, wanted, &entry, &mut drafts)?;
     }
@@ -218,7 +218,7 @@ pub(crate) fn install(context: &CliContext<'_>, files: &ClientFiles, wanted: Ins
         change.is_executable = draft.is_executable;
         change
     });
-    Ok(planned(files, changes.collect(), told))
+    Ok(planned(files, changes.collect(), notes))
 }
 
 /// Adds hooks and denials to a draft; returns the tools that were not denied before.
@@ -314,7 +314,7 @@ fn is_drop_in(text: &str, ours: &str) -> bool {
 pub(crate) fn uninstall(context: &CliContext<'_>, files: &ClientFiles, follow_links: bool) -> Result<ClientPlan> {
     let client = files.client;
     let mut drafts = Vec::new();
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     let servers = draft(context, &mut drafts, files.locate(&files.servers, follow_links)?, client.format)?;
     let name = servers.prior.name();
     let entry = client.entry(&servers.text, &name)?;
@@ -332,7 +332,7 @@ pub(crate) fn uninstall(context: &CliContext<'_>, files: &ClientFiles, follow_li
         draft.meaning.push("removes its hooks".to_owned());
         if !marker.is_empty() {
             draft.meaning.push(format!("allows {} again", marker.join(", ")));
-            told.push(format!("{} has its own {} again.", client.title, marker.join(", ")));
+            notes.push(format!("{} has its own {} again.", client.title, marker.join(", ")));
         }
     }
     for (file, _) in &files.scripts {
@@ -356,12 +356,12 @@ pub(crate) fn uninstall(context: &CliContext<'_>, files: &ClientFiles, follow_li
         change.meaning = draft.meaning;
         Ok(change)
     });
-    Ok(planned(files, changes.collect::<Result<_>>()?, told))
+    Ok(planned(files, changes.collect::<Result<_>>()?, notes))
 }
 
-fn planned(files: &ClientFiles, changes: Vec<ConfigChange>, told: Vec<String>) -> ClientPlan {
+fn planned(files: &ClientFiles, changes: Vec<ConfigChange>, notes: Vec<String>) -> ClientPlan {
     let changes = changes.into_iter().filter(ConfigChange::is_one).collect();
-    ClientPlan { client: files.client, scope: files.scope, project: files.project.clone(), changes, told }
+    ClientPlan { client: files.client, scope: files.scope, project: files.project.clone(), changes, notes }
 }
 
 /// Returns the options of the hooks' commands: the roots and the state directory of the server. Clients replace variables

@@ -1,8 +1,7 @@
 //! `replace`: one exact replacement, the Edit tool of the seed documents 000 and 001.
 
 use super::{Format, FormatInput, FormatSpec};
-use crate::advice;
-use crate::advice::Phrase;
+use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{
@@ -85,25 +84,15 @@ impl Replacement {
 /// Creates the error for an old and a new text that are equal, in the words of a client (code 1 of the Edit tool).
 pub fn same_texts(names: &TextNames) -> Error {
     let what = format!("No changes to make: {} and {} are exactly the same.", names.old, names.new);
-    Error::new(Code::EditNoChange, what).next(advice![
-        "Send a ",
-        Phrase::Field("new_string"),
-        " that differs from ",
-        Phrase::Field("old_string"),
-        "; no call is needed if the file is already as intended."
-    ])
+    Error::new(Code::EditNoChange, what).next(Advice::named(
+        "Send a {new_string} that differs from {old_string}; no call is needed if the file is already as intended.",
+    ))
 }
 
 fn contradiction(what: &str) -> Error {
     Error::new(Code::CallInvalid, format!("The counts contradict each other: {what}.")).next(
-        advice![
-            "Give ",
-            Phrase::Field("replace_all"),
-            " for any number of places, or ",
-            Phrase::Field("expected_replacements"),
-            " for an exact number."
-        ]
-        .or("Say either that all places are meant, or how many."),
+        Advice::named("Give {replace_all} for any number of places, or {expected_replacements} for an exact number.")
+            .or("Say either that all places are meant, or how many."),
     )
 }
 

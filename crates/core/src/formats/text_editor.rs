@@ -150,7 +150,7 @@ fn insertion(line: usize, text: &str) -> Result<Op> {
         text.push('\n');
     }
     let place = if line == 0 { LineTarget::Head } else { LineTarget::After(line) };
-    let said = format!("insert_line {line}");
+    let source_text = format!("insert_line {line}");
     let rows = LineEdit {
         target: place,
         anchors: AnchorRange::default(),
@@ -159,7 +159,7 @@ fn insertion(line: usize, text: &str) -> Result<Op> {
         context: Vec::new(),
         cut_to: None,
         paste: None,
-        source_text: said,
+        source_text,
         source_line: 0,
     };
     Ok(Op { at: Locator::Lines(Box::new(rows)), text })

@@ -1,7 +1,6 @@
 //! Whole texts: the change that a call means if it states the whole content of a file, given the current text.
 
-use crate::advice;
-use crate::advice::Phrase;
+use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::inside_fence;
@@ -101,12 +100,12 @@ fn check_is_whole(now: &str, content: &str) -> Result<()> {
         "The text is a part of the file, which begins on its line {}; as the whole text it would delete the rest.",
         at + 1
     );
-    Err(Error::new(Code::EditOmission, what).evidence(format!("Line {}: {}", at + 1, first.trim())).next(advice![
-        "Send the part as an edit (old text and new text), or with `// ... existing code ...` for what stays; if the file \
-         is to have only these lines, add ",
-        Phrase::Set("allow_invalid", true.into()),
-        "."
-    ]))
+    Err(Error::new(Code::EditOmission, what).evidence(format!("Line {}: {}", at + 1, first.trim())).next(
+        Advice::named(
+            "Send the part as an edit (old text and new text), or with `// ... existing code ...` for what stays; if \
+         the file is to have only these lines, add {allow_invalid=true}.",
+        ),
+    ))
 }
 
 /// Returns the content of a text that is entirely in one fence, for a type of file in which a fence cannot be intended.

@@ -64,7 +64,7 @@ pub(crate) fn omitted_at<'a>(old: &str, new: &'a str) -> Option<&'a str> {
 
 /// Returns advice for text that only looks like a placeholder.
 pub(crate) fn advice_if_intended() -> Advice {
-    advice!["If the line is intended as it is, add ", Phrase::Set("allow_invalid", true.into()), "."]
+    Advice::named("If the line is intended as it is, add {allow_invalid=true}.")
         .or("If the line belongs in the file, phrase it differently.")
 }
 
@@ -293,15 +293,10 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
     }
     let remarks = if before > 0 { lost_lines::remarks(old, new, omits) } else { Vec::new() };
     if !meant && !remarks.is_empty() {
-        let next = advice![
-            "Write the whole text out, change the part with ",
-            Phrase::Tool("edit"),
-            ", or put `... existing code ...` in a comment on a line of its own where code stays, which ",
-            Phrase::Tool("apply"),
-            " and ",
-            Phrase::Tool("write"),
-            " understand."
-        ]
+        let next = Advice::named(
+            "Write the whole text out, change the part with {edit()}, or put `... existing code ...` in a comment \
+             on a line of its own where code stays, which {apply()} and {write()} understand.",
+        )
         .or(advice![
             Phrase::Ours,
             "Write the whole text out, or put `... existing code ...` in a comment on a line of its own where code stays, between unchanged lines of the file."
@@ -319,7 +314,7 @@ pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
     match fresh.first() {
         Some(_) if !meant && before > 0 => OmissionVerdict::Elided(
             refusal(&fresh, before, after).next(
-                advice!["Write the whole text out, or change the part with ", Phrase::Tool("edit"), "."]
+                Advice::named("Write the whole text out, or change the part with {edit()}.")
                     .or("Write the whole text out, or change only the part that differs.")
                     .and(&advice_if_intended()),
             ),

@@ -1,7 +1,6 @@
 //! Refusals to remove, move or create files because of the state of the current ones.
 
-use crate::advice;
-use crate::advice::Phrase;
+use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::ErrorContext;
 use crate::error::{Error, Result};
@@ -57,11 +56,9 @@ fn quoted_line(line: Option<&str>) -> String {
 /// Creates the error for an existing entry at the destination of a move or copy.
 pub fn occupied(path: &str) -> Error {
     Error::new(Code::FileExists, "The destination already exists; nothing was moved or copied.").evidence(path).next(
-        advice![
-            "Choose another path, delete that file earlier in the same call, or repeat the call with ",
-            Phrase::Set("overwrite", true.into()),
-            "."
-        ]
+        Advice::named(
+            "Choose another path, delete that file earlier in the same call, or repeat the call with {overwrite=true}.",
+        )
         .or("Choose another path, or delete that file earlier in the same call."),
     )
 }
@@ -82,12 +79,8 @@ pub fn file_exists(path: &str, text: Option<(&Snapshot, &str)>) -> Error {
             .next("Nothing is left to do for this file; omit it.")
     } else {
         Error::new(Code::FileExists, "Cannot create new file - file already exists.").next(
-            advice![
-                "Update the file instead, choose another path, or repeat the call with ",
-                Phrase::Set("overwrite", true.into()),
-                "."
-            ]
-            .or("Update the file instead, or choose another path."),
+            Advice::named("Update the file instead, choose another path, or repeat the call with {overwrite=true}.")
+                .or("Update the file instead, or choose another path."),
         )
     };
     let shown = text.map_or(String::new(), |(now, _)| {

@@ -1,6 +1,7 @@
 //! Resolution of operations to splices: pure, against one snapshot, with all failures reported at once.
 
 use crate::advice;
+use crate::advice::Advice;
 use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::ErrorContext;
@@ -444,14 +445,8 @@ pub fn not_blank(base: &Snapshot, new: &str) -> Error {
             line_format::excerpt(base, 1, 5)
         ))
         .next(
-            advice![
-                "Give the text to replace as ",
-                Phrase::Field("old_string"),
-                ", or use ",
-                Phrase::Tool("write"),
-                " to replace the whole file."
-            ]
-            .or("Instead of creating the file, edit its text where it differs."),
+            Advice::named("Give the text to replace as {old_string}, or use {write()} to replace the whole file.")
+                .or("Instead of creating the file, edit its text where it differs."),
         )
 }
 

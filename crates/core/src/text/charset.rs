@@ -244,11 +244,11 @@ impl Codec {
                 format!(
                     "The file is not UTF-8 and its encoding was not declared (it reads like {name}), so new non-ASCII text cannot be written safely."
                 ),
-                advice![
-                    "Repeat the call with ",
-                    Phrase::Set("encoding", name.into()),
-                    " if that is right, declare it in .editorconfig (charset) or emend.toml ([encoding]), or use ASCII text only."
-                ]
+                Advice::named(
+                    "Repeat the call with {encoding=} if that is right, declare it in .editorconfig (charset) or \
+                     emend.toml ([encoding]), or use ASCII text only.",
+                )
+                .set("encoding", name)
                 .or("Use ASCII text only, or have a person declare the encoding in .editorconfig (charset)."),
             ));
         }

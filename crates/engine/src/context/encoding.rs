@@ -27,36 +27,36 @@ pub(crate) struct ConfiguredEncoding {
 
 /// Looks up the configuration, then the `.editorconfig` files from the root down to the file; the nearest takes
 /// precedence.
-pub(crate) fn configured_encoding(config: &Config, store: &dyn Store, place: &SafePath) -> Option<ConfiguredEncoding> {
+pub(crate) fn configured_encoding(config: &Config, store: &dyn Store, path: &SafePath) -> Option<ConfiguredEncoding> {
     let ruled = config
         .encodings
         .iter()
-        .find(|(rule, _)| rule.matches(place.relative(), place.absolute()))
+        .find(|(rule, _)| rule.matches(path.relative(), path.absolute()))
         .map(|(_, charset)| *charset);
     if let Some(charset) = ruled {
         let mark = charset.unit() == 2;
         return Some(ConfiguredEncoding { declared: DeclaredEncoding { charset, by_call: false }, mark });
     }
-    let label = editorconfig(store, place, "charset")?;
+    let label = editorconfig(store, path, "charset")?;
     let charset = Charset::for_label(&label)?;
     let mark = label == "utf-8-bom" || charset.unit() == 2;
     Some(ConfiguredEncoding { declared: DeclaredEncoding { charset, by_call: false }, mark })
 }
 
 /// The directories that contain a file, the nearest first, up to its root.
-pub(crate) fn folders(place: &SafePath) -> impl Iterator<Item = &Path> {
-    let root = place.absolute().ancestors().nth(place.relative().components().count());
-    let above = place.absolute().ancestors().skip(1);
+pub(crate) fn folders(path: &SafePath) -> impl Iterator<Item = &Path> {
+    let root = path.absolute().ancestors().nth(path.relative().components().count());
+    let above = path.absolute().ancestors().skip(1);
     above.take_while(move |folder| root.is_some_and(|root| folder.starts_with(root)))
 }
 
 /// Returns a property of the file in its `.editorconfig` files, in lower case.
-pub(crate) fn editorconfig(store: &dyn Store, place: &SafePath, property: &str) -> Option<String> {
+pub(crate) fn editorconfig(store: &dyn Store, path: &SafePath, property: &str) -> Option<String> {
     let mut found: Vec<(&Path, Vec<Section>)> = Vec::new();
-    for folder in folders(place) {
+    for folder in folders(path) {
         let bytes = store
             .resolve_path(&folder.join(".editorconfig"))
-            .and_then(|place| store.read(&place, EDITORCONFIG_BYTES_MAX, Vec::new()));
+            .and_then(|path| store.read(&path, EDITORCONFIG_BYTES_MAX, Vec::new()));
         let Ok(Some(version)) = bytes else { continue };
         let (root, sections) = sections(&version.bytes);
         found.push((folder, sections));
@@ -66,7 +66,7 @@ pub(crate) fn editorconfig(store: &dyn Store, place: &SafePath, property: &str) 
     }
     let mut properties = Properties::new();
     for (folder, sections) in found.iter().rev() {
-        let Ok(below) = place.absolute().strip_prefix(folder) else { continue };
+        let Ok(below) = path.absolute().strip_prefix(folder) else { continue };
         for section in sections {
             // A section that does not apply leaves the properties unchanged.
             let _ = section.apply_to(&mut properties, below);

@@ -145,8 +145,8 @@ pub(crate) fn logged_operations<'a>(
 }
 
 /// The key of a file within its root's history: its canonical absolute path.
-pub(crate) fn key(place: &SafePath) -> &[u8] {
-    place.absolute().as_os_str().as_bytes()
+pub(crate) fn key(path: &SafePath) -> &[u8] {
+    path.absolute().as_os_str().as_bytes()
 }
 
 /// The path of a file from its [`key`].

@@ -49,16 +49,15 @@ pub(crate) enum HookDecision {
 /// Runs the hooks before a file is shown. Only a refusal has an effect, since there is no reply to add messages to.
 ///
 /// Errors: `access.denied`.
-pub(crate) fn before_read(context: &Context, place: &SafePath) -> Result<()> {
+pub(crate) fn before_read(context: &Context, path: &SafePath) -> Result<()> {
     if context.config().hooks.is_empty() {
         return Ok(());
     }
-    for hook in hooks(context, HookEvent::BeforeRead, place) {
-        let event =
-            raw_path::file_json(place.absolute(), json!({ "event": "before_read", "file_path": place.shown() }));
-        let answer = consult(context, hook, place, &event, &NEVER_STOPPED, &mut Notes::new())?.unwrap_or_default();
+    for hook in hooks(context, HookEvent::BeforeRead, path) {
+        let event = raw_path::file_json(path.absolute(), json!({ "event": "before_read", "file_path": path.shown() }));
+        let answer = consult(context, hook, path, &event, &NEVER_STOPPED, &mut Notes::new())?.unwrap_or_default();
         if matches!(answer.decision, Some(HookDecision::Deny | HookDecision::Ask)) {
-            return Err(refused(hook, place, answer.reason.as_deref()));
+            return Err(refused(hook, path, answer.reason.as_deref()));
         }
     }
     Ok(())
@@ -68,9 +67,9 @@ pub(crate) fn before_read(context: &Context, place: &SafePath) -> Result<()> {
 pub(crate) fn hooks<'e>(
     context: &'e Context,
     on: HookEvent,
-    place: &SafePath,
+    path: &SafePath,
 ) -> impl Iterator<Item = &'e Hook> + use<'e> {
-    let (relative, absolute) = (place.relative().to_owned(), place.absolute().to_owned());
+    let (relative, absolute) = (path.relative().to_owned(), path.absolute().to_owned());
     context.config().hooks.iter().filter(move |hook| hook.on == on && hook.files.matches(&relative, &absolute))
 }
 
@@ -80,12 +79,12 @@ pub(crate) fn hooks<'e>(
 pub(crate) fn consult(
     context: &Context,
     hook: &Hook,
-    place: &SafePath,
+    path: &SafePath,
     event: &Value,
     stop: &AtomicBool,
     notes: &mut Notes,
 ) -> Result<Option<HookAnswer>> {
-    let root = context.root_path(place.root()).unwrap_or(Path::new("/"));
+    let root = context.root_path(path.root()).unwrap_or(Path::new("/"));
     let input = event.to_string();
     let job = CommandJob {
         argv: &hook.command,
@@ -102,7 +101,7 @@ pub(crate) fn consult(
             return Ok(Some(HookAnswer { message: Some(complaint(ran)), ..HookAnswer::default() }));
         }
         Ok(ran @ CommandOutput { status: Some(REFUSAL_EXIT_STATUS), .. }) => {
-            return Err(refused(hook, place, Some(&complaint(ran))));
+            return Err(refused(hook, path, Some(&complaint(ran))));
         }
         Ok(CommandOutput { status: Some(0), output, .. }) => {
             if output.trim_ascii().is_empty() {
@@ -118,7 +117,7 @@ pub(crate) fn consult(
         }
     };
     if hook.required && hook.on != HookEvent::AfterEdit {
-        return Err(refused(hook, place, Some(&format!("it is required, and {why}"))));
+        return Err(refused(hook, path, Some(&format!("it is required, and {why}"))));
     }
     notes.push(format!("The hook {} did not work: {why}", hook.name()));
     Ok(None)
@@ -135,11 +134,11 @@ pub(crate) fn first_line(text: &str) -> &str {
 }
 
 /// Creates the refusal by a hook.
-pub(crate) fn refused(hook: &Hook, place: &SafePath, reason: Option<&str>) -> Error {
+pub(crate) fn refused(hook: &Hook, path: &SafePath, reason: Option<&str>) -> Error {
     let reason = reason.map(str::trim).filter(|reason| !reason.is_empty()).unwrap_or("It gave no reason.");
     let reason: String = reason.chars().take(HOOK_MESSAGE_CHARS_MAX).collect();
     Error::new(Code::AccessDenied, format!("The hook {} refused this.", hook.name()))
-        .evidence(format!("{}: {reason}", place.shown()))
+        .evidence(format!("{}: {reason}", path.shown()))
         .next("Do what the reason says, or ask a person; nothing was changed.")
         .fact("rule", hook.name())
         .fact("origin", hook.files.origin.clone())

@@ -125,7 +125,7 @@ pub fn project_file(root: &Path, store: &dyn Store) -> Result<Option<(PathBuf, V
 /// Errors: a file that exists and cannot be read, such as a link that leaves the roots. Its rules are unknown.
 fn read_config(root: &Path, store: &dyn Store, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>> {
     let path = root.join(name);
-    let read = store.resolve_path(&path).and_then(|place| store.read(&place, CONFIG_BYTES_MAX, Vec::new()));
+    let read = store.resolve_path(&path).and_then(|safe_path| store.read(&safe_path, CONFIG_BYTES_MAX, Vec::new()));
     match read {
         Ok(version) => Ok(version.map(|version| (path, version.bytes))),
         // Nothing is there, as far as can be seen without following the last link.
@@ -185,7 +185,7 @@ impl Context {
         }
         notices.extend(config.take_ignored());
         let own = state.directory().and_then(|directory| store.resolve_path(directory).ok());
-        let own = own.map(|place| place.absolute().to_owned());
+        let own = own.map(|path| path.absolute().to_owned());
         let (events, event_notices) = event_sink::sink(&config, &state);
         notices.extend(event_notices);
         let shelves = HistoryStores::new(state, store.roots().len(), config.history);
@@ -243,8 +243,8 @@ impl Context {
         &*self.store
     }
 
-    pub(crate) fn sessions(&self, place: &SafePath) -> &dyn Sessions {
-        self.history(place.root())
+    pub(crate) fn sessions(&self, path: &SafePath) -> &dyn Sessions {
+        self.history(path.root())
     }
 
     /// The comments that replies of this process contain and that are not recorded as delivered yet.
@@ -287,16 +287,16 @@ impl Context {
 
     /// Resolves a path within the sandbox and checks the policy.
     pub(crate) fn resolve_path(&self, path: impl AsRef<Path>, access: Access) -> Result<SafePath> {
-        let place = self.store.resolve_path(path.as_ref())?;
-        self.check_access(&place, access)?;
-        Ok(place)
+        let safe_path = self.store.resolve_path(path.as_ref())?;
+        self.check_access(&safe_path, access)?;
+        Ok(safe_path)
     }
 
     /// Resolves a path without following a link in its last component, and checks the policy.
     pub(crate) fn resolve_no_follow(&self, path: impl AsRef<Path>, access: Access) -> Result<SafePath> {
-        let place = self.store.resolve_no_follow(path.as_ref())?;
-        self.check_access(&place, access)?;
-        Ok(place)
+        let safe_path = self.store.resolve_no_follow(path.as_ref())?;
+        self.check_access(&safe_path, access)?;
+        Ok(safe_path)
     }
 
     /// Resolves a path of the log within the sandbox, without following a link in its last component.
@@ -311,44 +311,44 @@ impl Context {
     /// Checks the policy, and before a read the hooks.
     ///
     /// Errors: `access.denied`, `access.ask`.
-    pub(crate) fn check_access(&self, place: &SafePath, access: Access) -> Result<()> {
-        self.guard().check(place, access)?;
+    pub(crate) fn check_access(&self, path: &SafePath, access: Access) -> Result<()> {
+        self.guard().check(path, access)?;
         match access {
             Access::Write => check_config_readable(self),
-            Access::Read => before_read(self, place),
+            Access::Read => before_read(self, path),
         }
     }
 
     /// Returns the rule that requires approval before the file is changed.
-    pub(crate) fn asking_rule(&self, place: &SafePath) -> Result<Option<BlockingRule>> {
-        self.guard().asking_rule(place)
+    pub(crate) fn asking_rule(&self, path: &SafePath) -> Result<Option<BlockingRule>> {
+        self.guard().asking_rule(path)
     }
 
     /// Checks the policy for the resolved path only, without other names of the file. Before contents are shown,
     /// [`Context::check_access`] has to pass as well.
-    pub(crate) fn may_access_name(&self, place: &SafePath, access: Access) -> bool {
+    pub(crate) fn may_access_name(&self, path: &SafePath, access: Access) -> bool {
         let known = access == Access::Read || self.config.broken.is_none();
-        known && self.guard().check_name(place, access).is_ok()
+        known && self.guard().check_name(path, access).is_ok()
     }
 
     /// Loads the current file; a binary one as bytes.
-    pub(crate) fn load_file(&self, place: &SafePath, declared: Option<DeclaredEncoding>) -> Result<Option<LoadedFile>> {
-        match self.snapshot(place, declared, "") {
+    pub(crate) fn load_file(&self, path: &SafePath, declared: Option<DeclaredEncoding>) -> Result<Option<LoadedFile>> {
+        match self.snapshot(path, declared, "") {
             Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => {
-                self.load_binary(place)
+                self.load_binary(path)
             }
             other => other,
         }
     }
 
     /// Loads the current file as bytes, whether text or not; `None` if it does not exist.
-    pub(crate) fn load_binary(&self, place: &SafePath) -> Result<Option<LoadedFile>> {
-        Ok(self.version(place)?.map(LoadedFile::binary))
+    pub(crate) fn load_binary(&self, path: &SafePath) -> Result<Option<LoadedFile>> {
+        Ok(self.version(path)?.map(LoadedFile::binary))
     }
 
     /// Reads the bytes of the current file; `None` if it does not exist.
-    pub(crate) fn version(&self, place: &SafePath) -> Result<Option<FileVersion>> {
-        let version = self.read_up_to(place, self.config.max_whole_bytes());
+    pub(crate) fn version(&self, path: &SafePath) -> Result<Option<FileVersion>> {
+        let version = self.read_up_to(path, self.config.max_whole_bytes());
         version.map_err(|error| {
             let fits = error.file_size().is_some_and(|size| size <= self.config.max_file);
             if !fits || error.code() != Code::FileTooLarge {
@@ -362,55 +362,55 @@ impl Context {
     }
 
     /// Reads a file of at most `most` bytes.
-    pub(crate) fn read_up_to(&self, place: &SafePath, most: u64) -> Result<Option<FileVersion>> {
-        self.store.read(place, most, self.buffer())
+    pub(crate) fn read_up_to(&self, path: &SafePath, most: u64) -> Result<Option<FileVersion>> {
+        self.store.read(path, most, self.buffer())
     }
 
     /// Decodes a file that was read.
     pub(crate) fn load_decoded(
         &self,
-        place: &SafePath,
+        path: &SafePath,
         version: FileVersion,
         declared: Option<DeclaredEncoding>,
         fresh_text: &str,
     ) -> Result<LoadedFile> {
         let (meta, racy) = (version.meta, version.racy);
-        Ok(LoadedFile { snapshot: self.decode(place, version.bytes, declared, fresh_text)?, meta, racy })
+        Ok(LoadedFile { snapshot: self.decode(path, version.bytes, declared, fresh_text)?, meta, racy })
     }
 
     /// Loads and decodes the current file; `None` if it does not exist. `fresh_text` is text that may be inserted into
     /// it.
     pub(crate) fn snapshot(
         &self,
-        place: &SafePath,
+        path: &SafePath,
         declared: Option<DeclaredEncoding>,
         fresh_text: &str,
     ) -> Result<Option<LoadedFile>> {
-        let Some(version) = self.version(place)? else { return Ok(None) };
-        self.load_decoded(place, version, declared, fresh_text).map(Some)
+        let Some(version) = self.version(path)? else { return Ok(None) };
+        self.load_decoded(path, version, declared, fresh_text).map(Some)
     }
 
     /// Decodes a version of a file. Configuration files are consulted for the encoding only if it could matter: for
     /// bytes that are not UTF-8, and for plain ASCII that is about to get other characters.
     pub(crate) fn decode(
         &self,
-        place: &SafePath,
+        path: &SafePath,
         bytes: Vec<u8>,
         declared: Option<DeclaredEncoding>,
         fresh_text: &str,
     ) -> Result<Snapshot> {
         work::spend_bytes(bytes.len())?;
-        let configured = || encoding::configured_encoding(&self.config, self.store(), place).map(|it| it.declared);
+        let configured = || encoding::configured_encoding(&self.config, self.store(), path).map(|it| it.declared);
         let nul = memchr::memchr(0, &bytes[..bytes.len().min(8192)]).is_some();
         let declared = declared.or_else(|| if nul { configured() } else { None });
-        let snapshot = Snapshot::open(bytes, declared).map_err(|error| named_error(place, error))?;
+        let snapshot = Snapshot::open(bytes, declared).map_err(|error| named_error(path, error))?;
         let guessed = snapshot.codec().evidence == EncodingEvidence::Guessed;
         if declared.is_some() || !(guessed || (!fresh_text.is_ascii() && snapshot.raw().is_ascii())) {
             return Ok(snapshot);
         }
         match configured() {
             Some(declared) => {
-                Snapshot::open(snapshot.raw().to_vec(), Some(declared)).map_err(|error| named_error(place, error))
+                Snapshot::open(snapshot.raw().to_vec(), Some(declared)).map_err(|error| named_error(path, error))
             }
             None => Ok(snapshot),
         }
@@ -442,6 +442,6 @@ impl Context {
 }
 
 /// Adds the name of a file to an error.
-fn named_error(place: &SafePath, error: Error) -> Error {
-    error.prefixed(&format!("{}: ", place.shown()))
+fn named_error(path: &SafePath, error: Error) -> Error {
+    error.prefixed(&format!("{}: ", path.shown()))
 }

@@ -7,6 +7,6 @@ use emendate_fs::SafePath;
 pub(crate) struct UnstoredVersion {
     /// Index of the root whose history will store it.
     pub(crate) root: usize,
-    pub(crate) place: SafePath,
+    pub(crate) path: SafePath,
     pub(crate) content: ContentId,
 }

@@ -1,9 +1,8 @@
 //! The files of a search: those below a directory, in order of their names, except for those excluded by ignore files
 //! and globs. Links are not followed, and every path is subject to the sandbox and the policy.
 
-use crate::context::Context;
-use crate::context::ignore_rules;
 use crate::context::policy::Access;
+use crate::context::{Context, ignore_rules};
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallHandle;
 use emendate_core::{Code, Error, Result};
@@ -176,20 +175,20 @@ fn enter(
         if !scope.takes(entry, &path, ignores) {
             continue;
         }
-        let place = match context.store().resolve_no_follow(&path) {
-            Ok(place) => place,
+        let safe_path = match context.store().resolve_no_follow(&path) {
+            Ok(safe_path) => safe_path,
             Err(error) => {
                 walked.leave_out(path, error.code());
                 continue;
             }
         };
         if entry.kind == EntryKind::Directory {
-            if enter(context, &place, scope, ignores, walked, visit)?.is_break() {
+            if enter(context, &safe_path, scope, ignores, walked, visit)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-        } else if !context.may_access_name(&place, Access::Read) {
+        } else if !context.may_access_name(&safe_path, Access::Read) {
             walked.denied += 1;
-        } else if visit(&place)?.is_break() {
+        } else if visit(&safe_path)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }
@@ -208,7 +207,7 @@ pub(crate) fn ignore_files(context: &Context, folder: &Path) -> Gitignore {
         let version = context
             .store()
             .resolve_path(&path)
-            .and_then(|place| context.store().read(&place, IGNORE_FILE_BYTES_MAX, Vec::new()));
+            .and_then(|safe_path| context.store().read(&safe_path, IGNORE_FILE_BYTES_MAX, Vec::new()));
         let Ok(Some(version)) = version else { continue };
         let rules = String::from_utf8_lossy(&version.bytes);
         // As in git, a byte order mark is not part of the first rule, and `!` alone is no rule.

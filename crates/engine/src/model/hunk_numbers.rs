@@ -41,11 +41,11 @@ impl HunkNumbers {
     /// Checks that a file with this many hunks has all of them.
     ///
     /// Errors: `call.invalid`.
-    pub(crate) fn check(&self, hunks: usize, place: &SafePath) -> Result<()> {
+    pub(crate) fn check(&self, hunks: usize, path: &SafePath) -> Result<()> {
         let Some(number) = self.numbers.last().filter(|number| **number > hunks) else { return Ok(()) };
         let count = if hunks == 1 { "1 hunk".to_owned() } else { format!("{hunks} hunks") };
         let what = format!("Operation {} has {count} in this file, so there is no hunk {number}.", self.operation);
-        Err(Error::new(Code::CallInvalid, what).evidence(place.shown()).next(
+        Err(Error::new(Code::CallInvalid, what).evidence(path.shown()).next(
             advice!["Call ", listing(self.operation), " to see them with their numbers."]
                 .or("Send the number of a hunk that the operation has."),
         ))

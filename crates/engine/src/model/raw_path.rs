@@ -107,8 +107,8 @@ pub(crate) fn call(path: &Path, rest: Value) -> Value {
 }
 
 /// Creates the advice to read a file.
-pub(crate) fn read(place: &SafePath, rest: Value) -> Phrase {
-    Phrase::Call("read", call(place.absolute(), rest))
+pub(crate) fn read(path: &SafePath, rest: Value) -> Phrase {
+    Phrase::Call("read", call(path.absolute(), rest))
 }
 
 /// Returns the hint for a model on how to name the file.

@@ -6,7 +6,6 @@
 //! 4. **commit**: all files are published together, or none. If another process wrote in between, it begins again at 1;
 //! 5. **report**: receipts, from which a tool renders its reply and the typed interface makes its outcome.
 
-use crate::context::Context;
 use crate::context::call::Call;
 use crate::context::options::CallOptions;
 use crate::model::call_handle::CallPhase;
@@ -17,7 +16,7 @@ use crate::pipeline::checks::hooks::{after_edit, before_edit};
 use crate::pipeline::checks::repeat::check_not_repeated;
 use crate::pipeline::checks::syntax_warning::warn_of_syntax;
 use crate::pipeline::checks::validate::{self, validate_user_text};
-use crate::pipeline::commit::disk_space::{largest_consumers, with_space_consumers};
+use crate::pipeline::commit::disk_space::with_space_advice;
 use crate::pipeline::commit::{check_writable, commit, create_receipts};
 use crate::pipeline::plan::file_plan::{FilePlan, recycle};
 use crate::pipeline::plan::large::fits_whole;
@@ -31,8 +30,8 @@ use crate::pipeline::report::receipt::Receipt;
 use crate::session::names::name_in_header;
 use crate::session::registers::{CallRegisters, load_registers, store_registers};
 use emendate_core::line_edits::Registers;
-use emendate_core::{Code, Error, ErrorContext, Request, Result, work};
-use emendate_fs::{SafePath, readable_size};
+use emendate_core::{Code, Error, Request, Result, work};
+use emendate_fs::SafePath;
 
 /// Applies a request to all its files, or to none. Returns one receipt per file, in the order of the request.
 pub(crate) fn apply(call: Call<'_>, request: Request, options: &CallOptions) -> Result<Vec<Receipt>> {
@@ -41,8 +40,8 @@ pub(crate) fn apply(call: Call<'_>, request: Request, options: &CallOptions) -> 
         name_rejects(&call, &mut targets)?;
     }
     let places = targets.iter().flat_map(|it| it.paths().chain(it.rejects.as_ref().map(SafePath::absolute)));
-    let _turns = call.lock_paths(places);
-    let actions: Vec<_> = targets.iter().map(|target| (&target.place, &target.ask)).collect();
+    let _locks = call.lock_paths(places);
+    let actions: Vec<_> = targets.iter().map(|target| (&target.path, &target.action)).collect();
     let call_registers = load_registers(call, &actions)?;
     let (options, left) = (*options, Registers::default());
     let mut planner = RequestPlanner { call, targets: &targets, call_registers: &call_registers, options, left };
@@ -134,7 +133,7 @@ pub(crate) fn plan_and_commit(
                     recycle(&call, plan);
                 }
             }
-            Err(error) if error.code() == Code::IoNoSpace => return Err(add_space_advice(&call, error, &plans)),
+            Err(error) if error.code() == Code::IoNoSpace => return Err(with_space_advice(&call, error, &plans)),
             Err(error) => return Err(raced(error)),
             Ok(done) => {
                 call.caller.note_written(plans.len());
@@ -168,34 +167,13 @@ fn apply_line_format(call: Call<'_>, mut plans: Vec<FilePlan>) -> Vec<FilePlan> 
             plan.display.anchor_format = Some(format).filter(|format| format.anchors);
         }
         if plan.display.header.is_some() && plan.display.name.is_empty() {
-            plan.display.name = name_in_header(call, &plan.place);
+            plan.display.name = name_in_header(call, &plan.path);
         }
     }
     plans
 }
 
-/// Adds what could be deleted to an error about a full disk.
-fn add_space_advice(context: &Context, error: Error, plans: &[FilePlan]) -> Error {
-    let device = error.contexts().iter().find_map(|it| match it {
-        ErrorContext::FullDevice(device) => Some(*device),
-        _ => None,
-    });
-    let held = plans.first().and_then(|plan| context.history(plan.place.root()).disk_usage());
-    let error = match held.filter(|held| Some(held.device) == device && held.bytes > 0) {
-            Some(held) => error
-                .evidence(format!(
-                    "The history on that disk has {}: `emend gc --size 0` frees nearly all of it, but past changes can then not be undone.",
-                    readable_size(held.bytes)
-                ))
-                .fact("history", held.bytes),
-            None => error,
-        };
-    let number = |key: &str| error.data().get(key).and_then(serde_json::Value::as_u64);
-    let missing = number("needed").unwrap_or(u64::MAX).saturating_sub(number("free").unwrap_or(0));
-    let holders = plans.first().map(|plan| largest_consumers(context, &plan.place, missing)).unwrap_or_default();
-    with_space_consumers(error, &holders)
-}
-
+/// Words the error of a race that was lost every time.
 fn raced(error: Error) -> Error {
     if error.code() != Code::ConflictRaced {
         return error;

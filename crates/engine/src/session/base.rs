@@ -76,21 +76,21 @@ impl Base {
 /// Finds the version that the caller saw.
 ///
 /// Errors: `read.required`, `stale.unknown_tag`.
-pub(crate) fn find_base(call: Call<'_>, options: &CallOptions, place: &SafePath, now: &LoadedFile) -> Result<Base> {
-    let sessions = call.sessions(place);
+pub(crate) fn find_base(call: Call<'_>, options: &CallOptions, path: &SafePath, now: &LoadedFile) -> Result<Base> {
+    let sessions = call.sessions(path);
     let record = match options.tag {
-        Some(Handle::Lines(_, tag)) => return base_of_lines(call, options, place, tag, now),
+        Some(Handle::Lines(_, tag)) => return base_of_lines(call, options, path, tag, now),
         Some(Handle::Tag(tag) | Handle::Headed(_, tag)) if tag == now.snapshot.id().tag() => {
-            match sessions.by_tag(key(place), tag)? {
+            match sessions.by_tag(key(path), tag)? {
                 Some(record) if record.content == now.snapshot.id() => return Ok(Base::fresh(record.lines)),
                 // A tag is derived from the content, so a caller that names the current one has seen that content.
                 _ => return Ok(Base::fresh(LineSet::all())),
             }
         }
         Some(Handle::Tag(tag) | Handle::Headed(_, tag)) => {
-            sessions.by_tag(key(place), tag)?.ok_or_else(|| unknown_tag(place, &tag.to_string()))?
+            sessions.by_tag(key(path), tag)?.ok_or_else(|| unknown_tag(path, &tag.to_string()))?
         }
-        None => match sessions.latest(&call.caller.session, key(place))? {
+        None => match sessions.latest(&call.caller.session, key(path))? {
             Some(record) => record,
             // Binary content can never be shown.
             None if call.caller.allows_unread()
@@ -99,7 +99,7 @@ pub(crate) fn find_base(call: Call<'_>, options: &CallOptions, place: &SafePath,
             {
                 return Ok(Base::fresh(LineSet::all()));
             }
-            None => return Err(unread(place)),
+            None => return Err(unread(path)),
         },
     };
     // The bytes were read anyway, so contents decide and no metadata is trusted: neither metadata taken in the same
@@ -108,8 +108,8 @@ pub(crate) fn find_base(call: Call<'_>, options: &CallOptions, place: &SafePath,
         return Ok(Base::fresh(record.lines));
     }
     // A write that did not happen because its process ended is not knowledge of the session.
-    if record.origin == RecordOrigin::Write && resolve_in_doubt(&call, place.root())? {
-        return find_base(call, options, place, now);
+    if record.origin == RecordOrigin::Write && resolve_in_doubt(&call, path.root())? {
+        return find_base(call, options, path, now);
     }
     let Some(bytes) = sessions.bytes(record.content)? else {
         // If unread files may be edited, no shown line could be overwritten unseen.
@@ -119,7 +119,7 @@ pub(crate) fn find_base(call: Call<'_>, options: &CallOptions, place: &SafePath,
             Base::Lost
         });
     };
-    let seen = call.decode(place, bytes, options.declared, "")?;
+    let seen = call.decode(path, bytes, options.declared, "")?;
     Ok(Base::of(seen, record.lines, now))
 }
 
@@ -130,14 +130,14 @@ pub(crate) fn find_base(call: Call<'_>, options: &CallOptions, place: &SafePath,
 fn base_of_lines(
     call: Call<'_>,
     options: &CallOptions,
-    place: &SafePath,
+    path: &SafePath,
     tag: ShortTag,
     now: &LoadedFile,
 ) -> Result<Base> {
-    let sessions = call.sessions(place);
+    let sessions = call.sessions(path);
     let fits = now.snapshot.short_tag() == Some(tag);
     let mut unkept = false;
-    for record in sessions.versions(&call.caller.session, key(place))? {
+    for record in sessions.versions(&call.caller.session, key(path))? {
         if record.content == now.snapshot.id() {
             if fits {
                 return Ok(Base::fresh(record.lines));
@@ -147,7 +147,7 @@ fn base_of_lines(
         let bytes = sessions.bytes(record.content)?;
         unkept |= bytes.is_none();
         // A version that cannot be decoded any more cannot be the one that the header names.
-        let seen = bytes.and_then(|bytes| call.decode(place, bytes, options.declared, "").ok());
+        let seen = bytes.and_then(|bytes| call.decode(path, bytes, options.declared, "").ok());
         if let Some(seen) = seen.filter(|seen| ShortTag::of(seen.text()) == tag) {
             return Ok(Base::of(seen, record.lines, now));
         }
@@ -156,14 +156,14 @@ fn base_of_lines(
     match (fits, unkept) {
         (true, _) => Ok(Base::fresh(LineSet::all())),
         (false, true) => Ok(Base::Lost),
-        (false, false) => Err(unknown_tag(place, &tag.to_string())),
+        (false, false) => Err(unknown_tag(path, &tag.to_string())),
     }
 }
 
 /// Records a version as known to the session; a failing store must not fail an edit that is already on disk.
-pub(crate) fn remember(call: Call<'_>, place: &SafePath, record: &Record, body: &VersionBody<'_>) -> Option<String> {
-    record_outside_changes(&call, &[FoundContent { place, content: Some(record.content) }]);
-    let result = call.sessions(place).record(&call.caller.session, key(place), record, body);
+pub(crate) fn remember(call: Call<'_>, path: &SafePath, record: &Record, body: &VersionBody<'_>) -> Option<String> {
+    record_outside_changes(&call, &[FoundContent { path, content: Some(record.content) }]);
+    let result = call.sessions(path).record(&call.caller.session, key(path), record, body);
     result.err().map(|error| {
             format!(
                 "The session store could not remember this, so an edit that needs the file to have been read is refused: {} {}",
@@ -177,31 +177,31 @@ pub(crate) fn remember(call: Call<'_>, place: &SafePath, record: &Record, body: 
 /// Returns a note if that failed.
 pub(crate) fn mark_known(
     call: Call<'_>,
-    place: &SafePath,
+    path: &SafePath,
     now: &LoadedFile,
     lines: LineSet,
     origin: RecordOrigin,
 ) -> Option<String> {
     let (content, meta, racy) = (now.snapshot.id(), now.meta, now.racy);
     let record = Record { content, meta, racy, lines, origin, offset: None, limit: None };
-    remember(call, place, &record, &stored_body(place, &now.snapshot))
+    remember(call, path, &record, &stored_body(path, &now.snapshot))
 }
 
-pub(crate) fn unread(place: &SafePath) -> Error {
+pub(crate) fn unread(path: &SafePath) -> Error {
     Error::new(Code::ReadRequired, "File has not been read yet. Read it first before writing to it.")
-        .evidence(place.shown())
-        .next(advice!["Call ", raw_path::read(place, Value::Null), ", then send this call again."])
+        .evidence(path.shown())
+        .next(advice!["Call ", raw_path::read(path, Value::Null), ", then send this call again."])
 }
 
-fn unknown_tag(place: &SafePath, tag: &str) -> Error {
+fn unknown_tag(path: &SafePath, tag: &str) -> Error {
     Error::new(
         Code::StaleUnknownTag,
         format!("The tag {tag} names no known version of this file: it changed, or the tag is from elsewhere."),
     )
-    .evidence(place.shown())
+    .evidence(path.shown())
     .next(advice![
         "Call ",
-        raw_path::read(place, Value::Null),
+        raw_path::read(path, Value::Null),
         ", then send this call again with the new tag or without one."
     ])
 }
@@ -277,6 +277,6 @@ pub(crate) fn written_record(content: emendate_core::ContentId, meta: FileMeta, 
 
 /// Returns how a version's bytes are stored for its session: not at all if they are secret, or if the snapshot is
 /// sparse.
-pub(crate) fn stored_body<'a>(place: &SafePath, version: &'a Snapshot) -> VersionBody<'a> {
-    if version.is_sparse() || policy::is_secret(place) { VersionBody::None } else { VersionBody::Bytes(version.raw()) }
+pub(crate) fn stored_body<'a>(path: &SafePath, version: &'a Snapshot) -> VersionBody<'a> {
+    if version.is_sparse() || policy::is_secret(path) { VersionBody::None } else { VersionBody::Bytes(version.raw()) }
 }

@@ -21,28 +21,28 @@ const REPORTED_PLACES_MAX: usize = 3;
 const IDENTIFYING_CHARS_MIN: usize = 8;
 
 /// Adds further information to the error of an edit.
-pub(crate) fn with_advice(call: Call<'_>, place: &SafePath, ops: &[Op], error: Error) -> Error {
+pub(crate) fn with_advice(call: Call<'_>, path: &SafePath, ops: &[Op], error: Error) -> Error {
     if !matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount) {
         return error;
     }
-    let error = elsewhere(call, place, ops, error);
-    if is_repeat(call, place, error.to_string()) { shortened(place, &error) } else { error }
+    let error = elsewhere(call, path, ops, error);
+    if is_repeat(call, path, error.to_string()) { shortened(path, &error) } else { error }
 }
 
 /// True if the last failure of the session on this path had the same message. Remembers this one.
-pub(crate) fn is_repeat(call: Call<'_>, place: &SafePath, message: String) -> bool {
-    let key = (call.caller.session.clone(), call.caller.dry_run, place.absolute().to_owned());
+pub(crate) fn is_repeat(call: Call<'_>, path: &SafePath, message: String) -> bool {
+    let key = (call.caller.session.clone(), call.caller.dry_run, path.absolute().to_owned());
     call.memory.failures.put(key, message.clone()) == Some(message)
 }
 
-fn elsewhere(call: Call<'_>, place: &SafePath, ops: &[Op], error: Error) -> Error {
+fn elsewhere(call: Call<'_>, safe_path: &SafePath, ops: &[Op], error: Error) -> Error {
     let wanted = missing(ops, &error);
     if wanted.is_empty() {
         return error;
     }
     // This is only advice: if it is not available, the error remains as it is.
-    let known = call.sessions(place).paths(&call.caller.session).unwrap_or_default();
-    let others = known.iter().map(|path| log_path(path)).filter(|path| *path != place.absolute());
+    let known = call.sessions(safe_path).paths(&call.caller.session).unwrap_or_default();
+    let others = known.iter().map(|path| log_path(path)).filter(|path| *path != safe_path.absolute());
     let mut found: Vec<Value> = Vec::new();
     for path in others.take(SEARCHED_FILES_MAX) {
         let Some(text) = read_other_file(&call, path) else { continue };
@@ -66,10 +66,10 @@ fn elsewhere(call: Call<'_>, place: &SafePath, ops: &[Op], error: Error) -> Erro
 
 /// Reads another file, if that is allowed and it is small enough.
 pub(crate) fn read_other_file(context: &Context, path: &Path) -> Option<Snapshot> {
-    let place = context.store().resolve_path(path).ok()?;
-    context.check_access(&place, Access::Read).ok()?;
-    let version = context.store().read(&place, SEARCHED_FILE_BYTES_MAX, Vec::new()).ok()??;
-    context.decode(&place, version.bytes, None, "").ok()
+    let safe_path = context.store().resolve_path(path).ok()?;
+    context.check_access(&safe_path, Access::Read).ok()?;
+    let version = context.store().read(&safe_path, SEARCHED_FILE_BYTES_MAX, Vec::new()).ok()??;
+    context.decode(&safe_path, version.bytes, None, "").ok()
 }
 
 /// Returns the texts that were not found and are long enough to be recognized elsewhere.
@@ -96,7 +96,7 @@ fn sought_text(op: &Op) -> Option<String> {
     (letters == IDENTIFYING_CHARS_MIN).then_some(old)
 }
 
-fn shortened(place: &SafePath, error: &Error) -> Error {
+fn shortened(path: &SafePath, error: &Error) -> Error {
     // Reading an empty file again does not help.
     if error.is_about(&ErrorContext::EmptyFile) {
         return error.clone();
@@ -106,18 +106,10 @@ fn shortened(place: &SafePath, error: &Error) -> Error {
     let next = match error.nearest_lines() {
         Some((from, to)) => {
             let lines = json!({ "offset": from.saturating_sub(3).max(1), "limit": to + 7 - from });
-            read_and_copy(place, &lines, Phrase::Field("old_string")).or(read_and_copy(
-                place,
-                &lines,
-                "the text".into(),
-            ))
+            read_and_copy(path, &lines, Phrase::Field("old_string")).or(read_and_copy(path, &lines, "the text".into()))
         }
         None if error.code() == Code::MatchNotFound => {
-            advice![
-                "Call ",
-                raw_path::read(place, Value::Null),
-                " and look for the place; do not send this call again."
-            ]
+            advice!["Call ", raw_path::read(path, Value::Null), " and look for the place; do not send this call again."]
         }
         None => error.advice(),
     };
@@ -125,7 +117,7 @@ fn shortened(place: &SafePath, error: &Error) -> Error {
 }
 
 /// Returns the advice to read some lines and to copy them.
-fn read_and_copy(place: &SafePath, lines: &Value, copied: Phrase) -> Advice {
-    let call = raw_path::read(place, lines.clone());
+fn read_and_copy(path: &SafePath, lines: &Value, copied: Phrase) -> Advice {
+    let call = raw_path::read(path, lines.clone());
     advice!["Call ", call, " and copy ", copied, " from the reply; do not send this call again."]
 }

@@ -152,8 +152,8 @@ fn is_result_of_other(
 
 /// Returns the current state.
 fn found_now(context: &Context, root: usize, id: OperationId, file: &FileChange) -> Result<ObservedState> {
-    let place = context.resolve_logged(&file.path);
-    let now = match place.and_then(|place| current_side(context, &place)) {
+    let path = context.resolve_logged(&file.path);
+    let now = match path.and_then(|path| current_side(context, &path)) {
         Ok(now) => now,
         // A directory where a file was, or a file where its directory was.
         Err(error) if matches!(error.code(), Code::PathNotRegular | Code::PathInvalid) => None,
@@ -191,12 +191,12 @@ fn content(side: Option<FileState>) -> PathContent {
 }
 
 /// Returns the state of an entry without keeping its content.
-pub(crate) fn current_side(context: &Context, place: &SafePath) -> Result<Option<FileState>> {
-    if let Some(target) = context.store().read_link(place)? {
+pub(crate) fn current_side(context: &Context, path: &SafePath) -> Result<Option<FileState>> {
+    if let Some(target) = context.store().read_link(path)? {
         let content = ContentId::of(target.as_bytes());
         return Ok(Some(FileState { content, mode: 0o777, kind: FileKind::Link }));
     }
-    let Some(source) = context.store().source(place)? else { return Ok(None) };
+    let Some(source) = context.store().source(path)? else { return Ok(None) };
     let mut hash = ContentHash::default();
     source.for_each_chunk(HASHED_CHUNK_BYTES, |chunk| {
         hash.update(chunk);

@@ -5,7 +5,7 @@ use crate::context::history_stores::key;
 use crate::context::memory::LastChange;
 use crate::context::options::CallOptions;
 use crate::model::call_origin::CallOrigin;
-use emendate_core::{Code, Error, ErrorContext, Phrase, Result, advice};
+use emendate_core::{Advice, Code, Error, ErrorContext, Result};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, LogEntry, OperationFilter, OperationId, Role};
 use emendate_os::ffi::OsStringExt as _;
@@ -18,15 +18,15 @@ const EXAMINED_OPERATIONS_MAX: usize = 8;
 /// Returns the session's last change of a file.
 ///
 /// Errors: those of the session store.
-pub(crate) fn last_change(call: Call<'_>, place: &SafePath) -> Result<LastChange> {
-    let path = key(place);
+pub(crate) fn last_change(call: Call<'_>, safe_path: &SafePath) -> Result<LastChange> {
+    let path = key(safe_path);
     let cache_key = (call.caller.session.clone(), path.to_vec());
     if let Some(known) = call.memory.last_changes.get(&cache_key) {
         return Ok(known);
     }
     let session = Some(&*call.caller.session);
     let filter = OperationFilter { session, ..OperationFilter::newest(EXAMINED_OPERATIONS_MAX) };
-    let latest = call.history(place.root()).operations(&filter)?;
+    let latest = call.history(safe_path.root()).operations(&filter)?;
     let found = latest.iter().find_map(|logged| {
         let file = logged.operation.files.iter().find(|file| file.path == path)?;
         let is_edit = logged.operation.role == Role::Edit && logged.undone_by.is_none();
@@ -44,10 +44,10 @@ const EARLIER_CALLS_MAX: usize = 64;
 /// Returns the session's operation that the same call made on a file before, unless it was undone.
 ///
 /// Errors: those of the session store.
-pub(crate) fn earlier_call(call: Call<'_>, origin: CallOrigin<'_>, place: &SafePath) -> Result<Option<LogEntry>> {
-    let (session, path) = (Some(&*call.caller.session), Some(key(place)));
+pub(crate) fn earlier_call(call: Call<'_>, origin: CallOrigin<'_>, safe_path: &SafePath) -> Result<Option<LogEntry>> {
+    let (session, path) = (Some(&*call.caller.session), Some(key(safe_path)));
     let filter = OperationFilter { session, path, ..OperationFilter::newest(EARLIER_CALLS_MAX) };
-    let made = call.history(place.root()).operations(&filter)?;
+    let made = call.history(safe_path.root()).operations(&filter)?;
     Ok(made.into_iter().find(|logged| {
         let operation = &logged.operation;
         operation.role == Role::Edit && logged.undone_by.is_none() && operation.digest == origin.digest
@@ -56,33 +56,38 @@ pub(crate) fn earlier_call(call: Call<'_>, origin: CallOrigin<'_>, place: &SafeP
 
 /// Returns the error for a call that deletes or moves a missing file because the same call did so before, and all its
 /// files are as it left them. `None` for any other call.
-pub(crate) fn removed_before(call: Call<'_>, origin: CallOrigin<'_>, place: &SafePath, error: &Error) -> Option<Error> {
+pub(crate) fn removed_before(
+    call: Call<'_>,
+    origin: CallOrigin<'_>,
+    safe_path: &SafePath,
+    error: &Error,
+) -> Option<Error> {
     if error.code() != Code::FileMissing || origin.repeat || !origin.is_an_edit() {
         return None;
     }
     // This only words a refusal: without the history, the file is just missing.
-    let logged = earlier_call(call, origin, place).ok()??;
+    let logged = earlier_call(call, origin, safe_path).ok()??;
     let as_left = |file: &FileChange| {
         let path = PathBuf::from(OsString::from_vec(file.path.clone()));
-        let now = call.store().resolve_path(&path).and_then(|place| call.load_file(&place, None));
+        let now = call.store().resolve_path(&path).and_then(|safe_path| call.load_file(&safe_path, None));
         now.is_ok_and(|now| now.map(|now| now.snapshot.id()) == file.after.as_ref().map(|side| side.content))
     };
-    logged.operation.files.iter().all(as_left).then(|| done_as(logged.id).evidence(place.shown()))
+    logged.operation.files.iter().all(as_left).then(|| done_as(logged.id).evidence(safe_path.shown()))
 }
 
 /// Returns the error for a call that finds no place, or several, because it was done already: the file is as the
 /// caller's last change left it, and that change was the same call. `None` for any other call.
-pub(crate) fn done_before(call: Call<'_>, options: &CallOptions, place: &SafePath, error: &Error) -> Option<Error> {
+pub(crate) fn done_before(call: Call<'_>, options: &CallOptions, path: &SafePath, error: &Error) -> Option<Error> {
     let origin = options.origin;
     let finds_none = matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount);
     if !finds_none || origin.repeat || !origin.is_an_edit() {
         return None;
     }
     // This only words a refusal: without the history, the error remains as it is.
-    let LastChange { edit, after } = last_change(call, place).ok()?;
+    let LastChange { edit, after } = last_change(call, path).ok()?;
     let (id, _) = edit.filter(|(_, digest)| *digest == origin.digest)?;
-    let now = call.load_file(place, options.declared).ok()??;
-    (after == Some(now.snapshot.id())).then(|| done_as(id).evidence(place.shown()))
+    let now = call.load_file(path, options.declared).ok()??;
+    (after == Some(now.snapshot.id())).then(|| done_as(id).evidence(path.shown()))
 }
 
 /// Creates the error for a call that was done as this operation.
@@ -95,16 +100,14 @@ pub(crate) fn done_as(id: OperationId) -> Error {
 pub(crate) fn done_already(what: &str) -> Error {
     Error::new(Code::EditNoChange, what)
         .next(
-            advice![
-                "Nothing is left to do. To repeat it, send the call with ",
-                Phrase::Set("repeat", true.into()),
-                ", or base it on the file as it is now: its new lines, line numbers or cells."
-            ]
-            .or(advice![
-                "Nothing is left to do. To make the change once more, send ",
-                Phrase::Field("old_string"),
-                " that includes the text already there."
-            ])
+            Advice::named(
+                "Nothing is left to do. To repeat it, send the call with {repeat=true}, or base it on the file as \
+                 it is now: its new lines, line numbers or cells.",
+            )
+            .or(Advice::named(
+                "Nothing is left to do. To make the change once more, send {old_string} that includes the text \
+                 already there.",
+            ))
             .or("Nothing is left to do. To make the change once more, base it on the file as it is now: its new lines, line numbers or cells."),
         )
         .about(ErrorContext::AlreadyApplied)

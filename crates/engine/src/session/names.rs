@@ -60,11 +60,11 @@ pub(crate) fn prefer_named_file(context: &Context, directory: &Path, named: &str
 
 /// Returns the name of a file in a header: relative to the base of names in the caller's texts if it resolves back
 /// to that file, else absolute.
-pub(crate) fn name_in_header(call: Call<'_>, place: &SafePath) -> String {
+pub(crate) fn name_in_header(call: Call<'_>, path: &SafePath) -> String {
     let start = start_directory(call, None).ok();
-    let short = start.and_then(|start| place.absolute().strip_prefix(start).ok()?.to_str());
+    let short = start.and_then(|start| path.absolute().strip_prefix(start).ok()?.to_str());
     let short = short.map(with_slashes);
-    short.filter(|name| hashline::is_name(name)).map_or_else(|| place.shown(), Cow::into_owned)
+    short.filter(|name| hashline::is_name(name)).map_or_else(|| path.shown(), Cow::into_owned)
 }
 
 /// Returns the directory that relative names are resolved against; by default the caller's.
@@ -94,15 +94,17 @@ fn resolve_name(
     }
     let others = file.alternatives.iter().map(|name| directory.join(name));
     for path in std::iter::once(exact.clone()).chain(others) {
-        if made.contains(&path) || call.store().resolve_no_follow(&path).is_ok_and(|place| path_exists(&call, &place)) {
+        if made.contains(&path)
+            || call.store().resolve_no_follow(&path).is_ok_and(|safe_path| path_exists(&call, &safe_path))
+        {
             return Ok((text(&path), None));
         }
     }
-    let place = call.store().resolve_path(&exact)?;
+    let safe_path = call.store().resolve_path(&exact)?;
     if !matches!(file.action, FileAction::Edit { .. }) {
         return Ok((text(&exact), None));
     }
-    let known = call.sessions(&place).paths(&call.caller.session)?;
+    let known = call.sessions(&safe_path).paths(&call.caller.session)?;
     let mut same = known
         .iter()
         .map(|path| log_path(path))
@@ -141,8 +143,8 @@ fn new_name(context: &Context, directory: &Path, file: &FileRequest) -> (String,
 /// True when a file has this name below a directory, as written or with backslashes for slashes.
 fn is_file(context: &Context, directory: &Path, name: &str) -> bool {
     [name, &*name.replace('\\', "/")].iter().any(|name| {
-        let place = context.store().resolve_path(&directory.join(name));
-        place.is_ok_and(|at| matches!(context.store().metadata(&at), Ok(Some(_))))
+        let path = context.store().resolve_path(&directory.join(name));
+        path.is_ok_and(|at| matches!(context.store().metadata(&at), Ok(Some(_))))
     })
 }
 
@@ -152,9 +154,9 @@ pub(crate) fn exists(context: &Context, directory: &Path, name: &str) -> bool {
 }
 
 /// True when any entry has this name.
-pub(crate) fn path_exists(context: &Context, place: &SafePath) -> bool {
+pub(crate) fn path_exists(context: &Context, path: &SafePath) -> bool {
     // A directory or a device exists as well: it is refused under this name, and no other file is searched for.
-    !matches!((context.store().metadata(place), context.store().read_link(place)), (Ok(None), Ok(None)))
+    !matches!((context.store().metadata(path), context.store().read_link(path)), (Ok(None), Ok(None)))
 }
 
 /// Reads `a//b` and `a/./b` as `a/b`, so that one file has one name.

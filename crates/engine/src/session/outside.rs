@@ -23,7 +23,7 @@ const COMPARED_BYTES_MAX: usize = 1 << 20;
 /// A path, and the content that was found there; `None` if there is nothing.
 #[derive(Clone, Copy)]
 pub(crate) struct FoundContent<'a> {
-    pub(crate) place: &'a SafePath,
+    pub(crate) path: &'a SafePath,
     pub(crate) content: Option<ContentId>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn record_outside_changes(context: &Context, found: &[FoundContent<'_
         return;
     }
     for root in 0..context.root_count() {
-        let here: Vec<FoundContent<'_>> = found.iter().filter(|it| it.place.root() == root).copied().collect();
+        let here: Vec<FoundContent<'_>> = found.iter().filter(|it| it.path.root() == root).copied().collect();
         if !here.is_empty() {
             let _ = record_in_root(context, root, &here);
         }
@@ -54,16 +54,16 @@ pub(crate) fn record_outside_changes(context: &Context, found: &[FoundContent<'_
 ///
 /// Errors: those of the policy, of the session store and of the disk.
 pub(crate) fn record_creation(context: &Context, path: &Path) -> Result<()> {
-    let place = context.resolve_path(path, Access::Read)?;
-    let (root, history) = (place.root(), context.history(place.root()));
+    let safe_path = context.resolve_path(path, Access::Read)?;
+    let (root, history) = (safe_path.root(), context.history(safe_path.root()));
     if context.config().outside == OutsideChanges::Off || !context.history_stores.keeps_history() {
         return Ok(());
     }
     resolve_in_doubt(context, root)?;
-    let is_known = history.last_known(&[key(&place)])?.into_iter().any(|known| known.is_some());
-    let Some(after) = current_side(context, &place)?.filter(|_| !is_known) else { return Ok(()) };
-    let bytes = bytes_of(context, &place, after)?;
-    let change = outside_change(context, root, &place, None, Some(after), bytes)?;
+    let is_known = history.last_known(&[key(&safe_path)])?.into_iter().any(|known| known.is_some());
+    let Some(after) = current_side(context, &safe_path)?.filter(|_| !is_known) else { return Ok(()) };
+    let bytes = bytes_of(context, &safe_path, after)?;
+    let change = outside_change(context, root, &safe_path, None, Some(after), bytes)?;
     log_changes(context, root, vec![change], "").map(drop)
 }
 
@@ -114,7 +114,7 @@ fn catch_up(context: &Context, root: usize, paths: &[&[u8]]) -> Result<()> {
 /// Errors: those of the session store and of the disk.
 fn record_in_root(context: &Context, root: usize, found: &[FoundContent<'_>]) -> Result<()> {
     let history = context.history(root);
-    let paths: Vec<&[u8]> = found.iter().map(|it| key(it.place)).collect();
+    let paths: Vec<&[u8]> = found.iter().map(|it| key(it.path)).collect();
     let newest = history.newest_seen(&paths)?;
     let changed = found
         .iter()
@@ -126,9 +126,9 @@ fn record_in_root(context: &Context, root: usize, found: &[FoundContent<'_>]) ->
     }
     // Unconfirmed writes of this process, or of one that ended, are not changes by others.
     resolve_all_in_doubt(context)?;
-    changed.sort_by(|one, other| key(one.place).cmp(key(other.place)));
-    changed.dedup_by(|one, other| key(one.place) == key(other.place));
-    let paths: Vec<&[u8]> = changed.iter().map(|it| key(it.place)).collect();
+    changed.sort_by(|one, other| key(one.path).cmp(key(other.path)));
+    changed.dedup_by(|one, other| key(one.path) == key(other.path));
+    let paths: Vec<&[u8]> = changed.iter().map(|it| key(it.path)).collect();
     let known = last_known(context, root, &paths)?;
     let mut changes = Vec::new();
     for (it, known) in changed.iter().zip(known) {
@@ -147,23 +147,23 @@ fn change_of(
     found: &FoundContent<'_>,
     before: Option<FileState>,
 ) -> Result<Option<OutsideChange>> {
-    let place = found.place;
-    let after = current_side(context, place)?;
+    let path = found.path;
+    let after = current_side(context, path)?;
     if after.map(|state| state.content) != found.content {
         return Ok(None);
     }
     let new_bytes = match after {
-        Some(state) => bytes_of(context, place, state)?,
+        Some(state) => bytes_of(context, path, state)?,
         None => None,
     };
-    outside_change(context, root, place, before, after, new_bytes).map(Some)
+    outside_change(context, root, path, before, after, new_bytes).map(Some)
 }
 
 /// Returns the change of a file from one state to another.
 pub(crate) fn outside_change(
     context: &Context,
     root: usize,
-    place: &SafePath,
+    path: &SafePath,
     before: Option<FileState>,
     after: Option<FileState>,
     new_bytes: Option<Vec<u8>>,
@@ -171,10 +171,10 @@ pub(crate) fn outside_change(
     // The version before it may be stored as a change of the version after it.
     let old = before.map(|state| context.history(root).content(state.content, &at_hand(after, new_bytes.as_deref())));
     let old = old.transpose()?.flatten();
-    let is_secret = policy::is_secret(place);
+    let is_secret = policy::is_secret(path);
     let stat = line_counts(before.map(|_| old.as_deref()), after.map(|_| new_bytes.as_deref()));
     let change = FileChange {
-        path: key(place).to_vec(),
+        path: key(path).to_vec(),
         moved_from: None,
         before,
         after,
@@ -191,10 +191,10 @@ fn at_hand(after: Option<FileState>, new_bytes: Option<&[u8]>) -> Vec<KnownConte
 }
 
 /// Reads the bytes of a state, unless it is too large or has changed meanwhile.
-pub(crate) fn bytes_of(context: &Context, place: &SafePath, state: FileState) -> Result<Option<Vec<u8>>> {
-    let bytes = match context.store().read_link(place)? {
+pub(crate) fn bytes_of(context: &Context, path: &SafePath, state: FileState) -> Result<Option<Vec<u8>>> {
+    let bytes = match context.store().read_link(path)? {
         Some(target) => target.into_encoded_bytes(),
-        None => match context.store().read(place, STORED_BYTES_MAX, Vec::new()) {
+        None => match context.store().read(path, STORED_BYTES_MAX, Vec::new()) {
             Ok(Some(version)) => version.bytes,
             Ok(None) | Err(_) => return Ok(None),
         },

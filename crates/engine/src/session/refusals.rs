@@ -34,11 +34,11 @@ pub(crate) fn keep_refusal(call: Call<'_>, refused: &RefusedCall<'_>, error: &Er
     if call.caller.dry_run || matches!(error.code(), Code::CallCancelled | Code::AccessAsk) {
         return;
     }
-    let place = refused.path.and_then(|path| call.store().resolve_no_follow(Path::new(path)).ok());
-    let root = place.as_ref().map_or(0, emendate_fs::SafePath::root);
+    let safe_path = refused.path.and_then(|path| call.store().resolve_no_follow(Path::new(path)).ok());
+    let root = safe_path.as_ref().map_or(0, emendate_fs::SafePath::root);
     let Some(file) = file_of(&call, root, REFUSALS_FILE) else { return };
     // A call about several files may be about a secret one, too.
-    let is_plain = place.is_some_and(|place| !policy::is_secret(&place));
+    let is_plain = safe_path.is_some_and(|safe_path| !policy::is_secret(&safe_path));
     let facts = error.data().iter().filter(|(_, value)| is_plain || !value.is_string());
     let front = call.caller.client.as_deref();
     let refusal = Refusal {

@@ -37,7 +37,7 @@ pub(crate) fn load_registers(call: Call<'_>, actions: &[(&SafePath, &FileAction)
     // Unreadable registers count as empty.
     let mut found: RegisterMap = stored.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     found.extend(secrets(call));
-    Ok(CallRegisters { initial: Some(found), secret: actions.iter().any(|(place, _)| policy::is_secret(place)) })
+    Ok(CallRegisters { initial: Some(found), secret: actions.iter().any(|(path, _)| policy::is_secret(path)) })
 }
 
 /// Stores the registers after a successful call; beyond the limit nothing is kept.

@@ -6,7 +6,7 @@ use crate::context::history_stores::key;
 use crate::model::raw_path;
 use crate::session::names::path_exists;
 use crate::session::outside::{FoundContent, record_outside_changes};
-use emendate_core::{Code, Error, Phrase, advice};
+use emendate_core::{Advice, Code, Error, Phrase, advice};
 use emendate_fs::{SafePath, shown};
 use emendate_os::ffi::OsStringExt as _;
 use serde_json::Value;
@@ -15,24 +15,24 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Creates the error for a missing file, with a suggestion.
-pub(crate) fn file_not_found(call: Call<'_>, place: &SafePath) -> Error {
-    record_outside_changes(&call, &[FoundContent { place, content: None }]);
+pub(crate) fn file_not_found(call: Call<'_>, path: &SafePath) -> Error {
+    record_outside_changes(&call, &[FoundContent { path, content: None }]);
     let mut message = "File does not exist.".to_owned();
-    let known = call.sessions(place).latest(&call.caller.session, key(place));
+    let known = call.sessions(path).latest(&call.caller.session, key(path));
     let deleted = known.is_ok_and(|known| known.is_some());
     if deleted {
         message.push_str(" It was deleted or moved since you read it.");
     }
-    let home = call.root_path(place.root());
+    let home = call.root_path(path.root());
     if let Some(cwd) = call.caller.cwd.as_deref().filter(|cwd| home.is_some_and(|home| home != *cwd)) {
         let _ = write!(message, " Current working directory: {}.", shown(cwd));
     }
     // A file that existed under this very name is not misspelled.
-    let suggested = if deleted { known_by_name(call, place) } else { alike(call, place) };
+    let suggested = if deleted { known_by_name(call, path) } else { alike(call, path) };
     if let Some(suggested) = &suggested {
         let _ = write!(message, " Did you mean {}?", shown(suggested));
     }
-    let error = Error::new(Code::FileMissing, message).evidence(place.shown());
+    let error = Error::new(Code::FileMissing, message).evidence(path.shown());
     match suggested {
         Some(suggested) => {
             let read = Phrase::Call("read", raw_path::call(&suggested, Value::Null));
@@ -45,41 +45,41 @@ pub(crate) fn file_not_found(call: Call<'_>, place: &SafePath) -> Error {
                 .fact("did_you_mean", shown(&suggested))
         }
         None if deleted => error.next(
-            advice!["To create it again, use ", Phrase::Tool("write"), " with its whole text."]
+            Advice::named("To create it again, use {write()} with its whole text.")
                 .or("To create it again, send its whole text as a new file."),
         ),
         None => error.next(
-            advice!["Check the path; to create the file, use ", Phrase::Tool("write"), "."]
+            Advice::named("Check the path; to create the file, use {write()}.")
                 .or("Check the path; to create the file, send its whole text as a new file."),
         ),
     }
 }
 
 /// Returns the sibling of a missing file with a similar name, or a file that this session was shown elsewhere.
-fn alike(call: Call<'_>, place: &SafePath) -> Option<PathBuf> {
-    let mut names = call.store().siblings(place).unwrap_or_default();
+fn alike(call: Call<'_>, path: &SafePath) -> Option<PathBuf> {
+    let mut names = call.store().siblings(path).unwrap_or_default();
     // Only files are suggested.
-    if let Some(folder) = best_candidate(place.absolute(), &names)
-        .filter(|it| it.file_name().is_some_and(|name| !is_file_beside(&call, place, &name.to_owned())))
+    if let Some(folder) = best_candidate(path.absolute(), &names)
+        .filter(|it| it.file_name().is_some_and(|name| !is_file_beside(&call, path, &name.to_owned())))
     {
-        names.retain(|name| Some(name.as_os_str()) != folder.file_name() && is_file_beside(&call, place, name));
+        names.retain(|name| Some(name.as_os_str()) != folder.file_name() && is_file_beside(&call, path, name));
     }
-    best_candidate(place.absolute(), &names).or_else(|| known_by_name(call, place))
+    best_candidate(path.absolute(), &names).or_else(|| known_by_name(call, path))
 }
 
 /// True for a name of a file beside the path.
-fn is_file_beside(context: &Context, place: &SafePath, name: &OsString) -> bool {
-    let beside = context.store().resolve_path(&place.absolute().with_file_name(name));
+fn is_file_beside(context: &Context, path: &SafePath, name: &OsString) -> bool {
+    let beside = context.store().resolve_path(&path.absolute().with_file_name(name));
     beside.and_then(|beside| context.store().metadata(&beside)).is_ok_and(|meta| meta.is_some())
 }
 
 /// Returns the only file with the same name that this session was shown, if it still exists.
-fn known_by_name(call: Call<'_>, place: &SafePath) -> Option<PathBuf> {
-    let known = call.sessions(place).paths(&call.caller.session).unwrap_or_default();
+fn known_by_name(call: Call<'_>, safe_path: &SafePath) -> Option<PathBuf> {
+    let known = call.sessions(safe_path).paths(&call.caller.session).unwrap_or_default();
     let known = known.into_iter().map(|path| PathBuf::from(OsString::from_vec(path)));
-    let mut same = known.filter(|path| path.file_name() == place.absolute().file_name());
-    let only = same.next().filter(|path| same.next().is_none() && path != place.absolute())?;
-    call.store().resolve_path(&only).is_ok_and(|place| path_exists(&call, &place)).then_some(only)
+    let mut same = known.filter(|path| path.file_name() == safe_path.absolute().file_name());
+    let only = same.next().filter(|path| same.next().is_none() && path != safe_path.absolute())?;
+    call.store().resolve_path(&only).is_ok_and(|safe_path| path_exists(&call, &safe_path)).then_some(only)
 }
 
 /// Returns the best candidate among the names next to `path`.

@@ -2,8 +2,7 @@
 
 use crate::context::Context;
 use crate::context::call::Call;
-use crate::context::options::OptionFields;
-use crate::context::options::{CallOptions, OPTION_FIELDS};
+use crate::context::options::{CallOptions, OPTION_FIELDS, OptionFields};
 use crate::model::call_context::CallContext;
 use crate::model::reply::Answer;
 use crate::pipeline::plan::patching::{PatchFields, Selection};
@@ -20,8 +19,7 @@ use emendate_core::formats::line_parser::ParseOptions;
 use emendate_core::formats::parsed_text::ParsedText;
 use emendate_core::formats::{self, Format, FormatInput};
 use emendate_core::{Request, Result};
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::PathBuf;

@@ -16,8 +16,7 @@ use emendate_core::formats::{self, FormatInput};
 use emendate_core::refusals::check_count;
 use emendate_core::{Advice, Code, Error, Result};
 use emendate_fs::SafePath;
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -70,9 +69,9 @@ pub(crate) fn check(call: Call<'_>, input: Value) -> Result<Answer> {
     let mut files: Vec<(SafePath, LoadedFile)> = Vec::new();
     let (mut below, mut notes) = (Vec::new(), Vec::new());
     for path in &args.paths {
-        let place = call.store().resolve_path(Path::new(path))?;
-        if call.store().list(&place)?.is_some() {
-            let walked = run.files_below(&place, &mut below)?;
+        let safe_path = call.store().resolve_path(Path::new(path))?;
+        if call.store().list(&safe_path)?.is_some() {
+            let walked = run.files_below(&safe_path, &mut below)?;
             if walked.cut || below.len() > DIRECTORY_FILES_MAX {
                 below.truncate(DIRECTORY_FILES_MAX);
                 notes.push(format!("Files after the first {DIRECTORY_FILES_MAX} below directories are not checked."));
@@ -80,9 +79,9 @@ pub(crate) fn check(call: Call<'_>, input: Value) -> Result<Answer> {
             notes.extend(walked.omissions().into_iter().map(|what| format!("Not checked: {what}.")));
             continue;
         }
-        let place = call.resolve_path(Path::new(path), Access::Read)?;
-        let opened = call.snapshot(&place, None, "")?.ok_or_else(|| file_not_found(call, &place))?;
-        files.push((place, opened));
+        let safe_path = call.resolve_path(Path::new(path), Access::Read)?;
+        let opened = call.snapshot(&safe_path, None, "")?.ok_or_else(|| file_not_found(call, &safe_path))?;
+        files.push((safe_path, opened));
     }
     run.check(&files, false);
     let is_directory = files.len() < args.paths.len();
@@ -122,10 +121,10 @@ impl CheckRun<'_> {
     fn files_below(&self, folder: &SafePath, all: &mut Vec<SafePath>) -> Result<WalkStats> {
         let scope = WalkFilter::new(self.call.caller, folder, &[], false, false)?;
         let servers = &self.call.config().servers;
-        let walked = walk::walk(&self.call, folder, &scope, &mut |place| {
-            let served = || servers.iter().any(|it| it.language(place.relative(), place.absolute()).is_some());
-            if language(place, "").is_some() || served() {
-                all.push(place.clone());
+        let walked = walk::walk(&self.call, folder, &scope, &mut |path| {
+            let served = || servers.iter().any(|it| it.language(path.relative(), path.absolute()).is_some());
+            if language(path, "").is_some() || served() {
+                all.push(path.clone());
             }
             Ok(if all.len() <= DIRECTORY_FILES_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
@@ -136,10 +135,10 @@ impl CheckRun<'_> {
     /// Loads files of a directory, without those that are gone, secret or not text.
     fn load(&self, places: &[SafePath]) -> Result<Vec<(SafePath, LoadedFile)>> {
         self.call.caller.check_cancelled()?;
-        let loaded = places.iter().filter_map(|place| {
-            let access = self.call.check_access(place, Access::Read);
-            let opened = access.and_then(|()| self.call.snapshot(place, None, "")).ok().flatten()?;
-            Some((place.clone(), opened))
+        let loaded = places.iter().filter_map(|path| {
+            let access = self.call.check_access(path, Access::Read);
+            let opened = access.and_then(|()| self.call.snapshot(path, None, "")).ok().flatten()?;
+            Some((path.clone(), opened))
         });
         Ok(loaded.collect())
     }
@@ -149,8 +148,8 @@ impl CheckRun<'_> {
     fn check(&mut self, files: &[(SafePath, LoadedFile)], briefly: bool) {
         let subjects: Vec<DiagnosisTarget<'_>> = files
             .iter()
-            .map(|(place, opened)| DiagnosisTarget {
-                place,
+            .map(|(path, opened)| DiagnosisTarget {
+                path,
                 before: None,
                 after: Some(exact(&opened.snapshot)),
                 edits: Vec::new(),
@@ -160,11 +159,11 @@ impl CheckRun<'_> {
             .collect();
         let (reports, _) =
             ask_servers(&self.call, &subjects, |server| server.when != ServerTrigger::Off, Some(self.time));
-        for ((place, opened), reports) in files.iter().zip(reports) {
+        for ((path, opened), reports) in files.iter().zip(reports) {
             let grammar = self
                 .call
                 .grammars()
-                .syntax_problem(place, &opened.snapshot)
+                .syntax_problem(path, &opened.snapshot)
                 .map(|answer| ServerReport { server: "syntax".to_owned(), answer });
             let diagnosis = Diagnosis {
                 reports: grammar.into_iter().chain(reports).collect(),
@@ -180,16 +179,16 @@ impl CheckRun<'_> {
             self.unknown += unknown;
             self.good += usize::from(problems + unknown == 0);
             if !briefly || problems + unknown > 0 {
-                self.text.push_str(&render_diagnosis(place, &diagnosis));
+                self.text.push_str(&render_diagnosis(path, &diagnosis));
             }
-            self.rows.push(json!({ "filePath": place.shown(), "diagnostics": diagnosis.to_json() }));
+            self.rows.push(json!({ "filePath": path.shown(), "diagnostics": diagnosis.to_json() }));
         }
     }
 }
 
 /// Formats the problems of a file.
-fn render_diagnosis(place: &SafePath, diagnosis: &Diagnosis) -> String {
-    let (path, by, problems) = (place.shown(), diagnosis.answering_servers(), diagnosis.new_problems());
+fn render_diagnosis(safe_path: &SafePath, diagnosis: &Diagnosis) -> String {
+    let (path, by, problems) = (safe_path.shown(), diagnosis.answering_servers(), diagnosis.new_problems());
     if diagnosis.reports.is_empty() {
         return format!(
             "{path}: not checked; its language is not known here, and no language server is configured for it.\n"

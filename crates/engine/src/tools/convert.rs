@@ -13,8 +13,7 @@ use crate::tools::tool_input::{AnswerText, ToolInput};
 use emendate_core::print::{FileDelta, FileVersions, PrintFormat};
 use emendate_core::{Code, Error, OverlayEntry as _, Result};
 use emendate_fs::SafePath;
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -41,7 +40,7 @@ pub(crate) fn convert(call: Call<'_>, tool: &'static str, mut input: Value) -> R
     let ParsedEdits { format, request, options, directory } = parse_edits(call, args, options, &selection)?;
     let mut notes = request.notes.clone();
     let targets = target::targets(&call, request)?;
-    let actions: Vec<_> = targets.iter().map(|target| (&target.place, &target.ask)).collect();
+    let actions: Vec<_> = targets.iter().map(|target| (&target.path, &target.action)).collect();
     let registers = load_registers(call, &actions)?.registers();
     // Both texts are printed, so both are needed.
     let options = CallOptions { whole: true, ..options };
@@ -83,15 +82,15 @@ fn whole(text: &str, limits: ReplyLimits) -> Result<()> {
 fn replaced(plan: &FilePlan, plans: &[FilePlan], directory: &Path) -> Option<FileVersions> {
     let CurrentState::File(now) = &plan.current else { return None };
     let is_lost =
-        plan.move_source().is_some() && !plans.iter().any(|other| other.moved_from() == Some(plan.place.absolute()));
-    is_lost.then(|| FileVersions::removed(relative_name(directory, &plan.place), now.snapshot.clone()))
+        plan.move_source().is_some() && !plans.iter().any(|other| other.moved_from() == Some(plan.path.absolute()));
+    is_lost.then(|| FileVersions::removed(relative_name(directory, &plan.path), now.snapshot.clone()))
 }
 
 fn turned(plan: &FilePlan, directory: &Path) -> Result<FileVersions> {
     let is_link = matches!(plan.current, CurrentState::Link(_)) || matches!(plan.target, TargetState::Link(_));
     if is_link || plan.before.is_binary() {
         return Err(Error::new(Code::CallInvalid, "Only changes of text can be converted.")
-            .evidence(plan.place.shown())
+            .evidence(plan.path.shown())
             .next("Omit that file, or apply the edits as they are."));
     }
     let moved = plan.move_source();
@@ -101,7 +100,7 @@ fn turned(plan: &FilePlan, directory: &Path) -> Result<FileVersions> {
         _ => None,
     };
     Ok(FileVersions {
-        path: relative_name(directory, &plan.place),
+        path: relative_name(directory, &plan.path),
         from: moved.map(|origin| relative_name(directory, origin)),
         before: (matches!(plan.current, CurrentState::File(_)) || moved.is_some()).then(|| plan.before.clone()),
         after: if gone { None } else { Some(plan.after()?) },
@@ -110,7 +109,7 @@ fn turned(plan: &FilePlan, directory: &Path) -> Result<FileVersions> {
 }
 
 /// Returns a path relative to the directory.
-fn relative_name(directory: &Path, place: &SafePath) -> String {
-    let path = place.absolute();
+fn relative_name(directory: &Path, safe_path: &SafePath) -> String {
+    let path = safe_path.absolute();
     emendate_os::paths::with_slashes(&path.strip_prefix(directory).unwrap_or(path).to_string_lossy()).into_owned()
 }

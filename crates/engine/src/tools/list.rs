@@ -1,18 +1,15 @@
 //! The tool `list`: the files below a directory, without ignored ones.
 
 use crate::context::call::Call;
-use crate::context::walk;
-use crate::context::walk::{WalkFilter, WalkStats};
+use crate::context::walk::{self, WalkFilter, WalkStats};
 use crate::model::call_handle::CallPhase;
-use crate::model::raw_path;
-use crate::model::raw_path::RawPath;
+use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
 use crate::tools::tool_input::ToolInput;
 use emendate_core::{Code, Error, Result, formats, work};
 use emendate_fs::{SafePath, shown};
 use emendate_os::paths::with_slashes;
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -63,37 +60,37 @@ pub(crate) const INPUT: ToolInput =
 pub(crate) fn list(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let raw = raw_path::take_beside(&mut input, "path")?;
     let args: ListInput = formats::from_json(formats::FormatInput::Json(input))?;
-    let place = call.store().resolve_path(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
-    if call.store().list(&place)?.is_none() {
-        if let Ok(Some(_)) = call.store().metadata(&place) {
+    let path = call.store().resolve_path(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
+    if call.store().list(&path)?.is_none() {
+        if let Ok(Some(_)) = call.store().metadata(&path) {
             return Err(Error::new(Code::PathInvalid, "The path is a file, not a directory.")
-                .evidence(place.shown())
-                .next(format!("Read it, or list {}.", shown(place.absolute().parent().unwrap_or(place.absolute())))));
+                .evidence(path.shown())
+                .next(format!("Read it, or list {}.", shown(path.absolute().parent().unwrap_or(path.absolute())))));
         }
         return Err(Error::new(Code::FileMissing, "The directory does not exist.")
-            .evidence(place.shown())
+            .evidence(path.shown())
             .next("List the directory above it to see the names that are there."));
     }
-    files_below(call, &place, &args)
+    files_below(call, &path, &args)
 }
 
 /// Lists a directory like the tool without further fields; `None` for anything else.
-pub(crate) fn list_directory(call: Call<'_>, place: &SafePath) -> Option<Result<Answer>> {
+pub(crate) fn list_directory(call: Call<'_>, path: &SafePath) -> Option<Result<Answer>> {
     let args =
         ListInput { path: String::new(), depth: None, glob: Vec::new(), hidden: false, no_ignore: false, limit: None };
-    call.store().list(place).ok()??;
-    Some(files_below(call, place, &args))
+    call.store().list(path).ok()??;
+    Some(files_below(call, path, &args))
 }
 
-fn files_below(call: Call<'_>, place: &SafePath, args: &ListInput) -> Result<Answer> {
-    let scope = WalkFilter::new(call.caller, place, &args.glob, args.hidden, args.no_ignore)?;
+fn files_below(call: Call<'_>, path: &SafePath, args: &ListInput) -> Result<Answer> {
+    let scope = WalkFilter::new(call.caller, path, &args.glob, args.hidden, args.no_ignore)?;
     let limit = args.limit.unwrap_or(ENTRIES_DEFAULT).clamp(1, ENTRIES_MAX);
     let depth = args.depth.unwrap_or(usize::MAX).max(1);
     let (mut entries, mut files): (Vec<ListEntry>, usize) = (Vec::new(), 0);
     call.caller.begin(CallPhase::Reading, 0);
-    let walked = walk::walk(&call, place, &scope, &mut |file| {
+    let walked = walk::walk(&call, path, &scope, &mut |file| {
         files += 1;
-        let below = file.absolute().strip_prefix(place.absolute()).unwrap_or(file.absolute());
+        let below = file.absolute().strip_prefix(path.absolute()).unwrap_or(file.absolute());
         let name = collapse_path(below, depth);
         let full = entries.len() > limit;
         match entries.last_mut() {
@@ -108,7 +105,7 @@ fn files_below(call: Call<'_>, place: &SafePath, args: &ListInput) -> Result<Ans
     call.caller.check_cancelled()?;
     let cut = entries.len() > limit;
     entries.truncate(limit);
-    Ok(answer(&place.shown(), &entries, files, cut, &walked))
+    Ok(answer(&path.shown(), &entries, files, cut, &walked))
 }
 
 /// Returns a path relative to the listed directory, or its ancestor at the requested depth.
@@ -120,8 +117,8 @@ fn collapse_path(below: &Path, depth: usize) -> String {
     format!("{}/", with_slashes(&shown(&top)))
 }
 
-fn answer(place: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &WalkStats) -> Answer {
-    let mut text = format!("{files} file{} below {place}\n", plural(files));
+fn answer(path: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &WalkStats) -> Answer {
+    let mut text = format!("{files} file{} below {path}\n", plural(files));
     for ListEntry { name, files } in entries {
         text.push_str(name);
         if name.ends_with('/') {
@@ -147,7 +144,7 @@ fn answer(place: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &
     let reminders = notes.clone();
     let names: Vec<&str> = entries.iter().map(|entry| &*entry.name).collect();
     let data =
-        json!({ "directory": place, "entries": names, "files": files, "truncated": cut || walked.cut, "notes": notes });
+        json!({ "directory": path, "entries": names, "files": files, "truncated": cut || walked.cut, "notes": notes });
     Answer { reminders, ..Answer::with_data(text, data) }
 }
 

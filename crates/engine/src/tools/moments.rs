@@ -9,10 +9,9 @@ use crate::session::turns::{PAUSE_US, log_moment};
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::formats::{self, FormatInput};
-use emendate_core::{Code, Error, Phrase, Result, advice, work};
+use emendate_core::{Advice, Code, Error, Result, work};
 use emendate_history::{LogEntry, MARK, OperationFilter, Role, TURN};
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -93,7 +92,7 @@ pub(crate) fn find_moment(context: &Context, name: &str) -> Result<Moment> {
     }
     Err(Error::new(Code::OperationMissing, format!("There is no mark `{name}` in the history, and no such operation."))
         .next(
-            advice!["Call ", Phrase::Tool("history"), " to see the marks and operations there are."]
+            Advice::named("Call {history()} to see the marks and operations there are.")
                 .or("Give the name of a mark, or of an operation as replies give it."),
         ))
 }
@@ -134,9 +133,7 @@ pub(crate) fn last_turn(context: &Context, session: &str) -> Result<Moment> {
     let mut numbers = vec![None; context.root_count()];
     let Some((root, turn)) = newest else {
         return Err(Error::new(Code::OperationMissing, format!("There is nothing to undo in the session {session}."))
-            .next(
-                advice!["Call ", Phrase::Tool("history"), " to see what was done."].or("Make the change with an edit."),
-            ));
+            .next(Advice::named("Call {history()} to see what was done.").or("Make the change with an edit.")));
     };
     numbers[root] = Some(turn.after);
     Ok(Moment(numbers))

@@ -54,13 +54,13 @@ impl LinePreview {
 /// Returns the preview of a line operation on the file at `path`, whose numbers refer to the version `base`. Blocks are
 /// looked up; one that cannot be found is omitted, as are lines named by anchors.
 pub(crate) fn preview_lines(call: Call<'_>, path: &Path, op: &Op, base: Option<Handle>) -> Option<LinePreview> {
-    let Some((place, now)) = call.resolve_path(path, Access::Read).ok().and_then(|place| {
-        let opened = call.snapshot(&place, None, "").ok().flatten()?;
-        is_version(&opened.snapshot, base).then_some((place, opened.snapshot))
+    let Some((safe_path, now)) = call.resolve_path(path, Access::Read).ok().and_then(|safe_path| {
+        let opened = call.snapshot(&safe_path, None, "").ok().flatten()?;
+        is_version(&opened.snapshot, base).then_some((safe_path, opened.snapshot))
     }) else {
         return LinePreview::of(op);
     };
-    let found = call.grammars().with_blocks(&place, &now, std::slice::from_ref(op), &mut Notes::new()).ok()?;
+    let found = call.grammars().with_blocks(&safe_path, &now, std::slice::from_ref(op), &mut Notes::new()).ok()?;
     let mut shown = LinePreview::of(found.first()?)?;
     if let (Some([from, to]), None) = (shown.range, shown.at) {
         let count = now.lines().count(now.text());

@@ -170,14 +170,14 @@ impl Remarks<'_> {
                 None => visible_files(&logged).map(|file| from_its_source(file, &logged)).collect(),
             };
             for file in &files {
-                let place = call.resolve_logged(&file.path)?;
-                call.check_access(&place, Access::Read)?;
+                let safe_path = call.resolve_logged(&file.path)?;
+                call.check_access(&safe_path, Access::Read)?;
                 // A change that is not text counts as one hunk.
                 let count =
-                    file_hunks(&call, root, &place, file, COUNTED_BYTES_MAX)?.map_or(1, |hunks| hunks.len().max(1));
+                    file_hunks(&call, root, &safe_path, file, COUNTED_BYTES_MAX)?.map_or(1, |hunks| hunks.len().max(1));
                 let numbers: Vec<u64> = match &chosen {
                     Some(chosen) => {
-                        chosen.check(count, &place)?;
+                        chosen.check(count, &safe_path)?;
                         chosen.numbers.iter().map(|number| *number as u64).collect()
                     }
                     None => (1..=count as u64).collect(),
@@ -212,16 +212,16 @@ impl Remarks<'_> {
 ///
 /// Errors: `call.invalid`; those of the session store.
 fn check_line(context: &Context, root: usize, file: &FileChange, line: u64) -> Result<()> {
-    let place = context.resolve_logged(&file.path)?;
-    let Some(bytes) = side_content(context, root, &place, file.after)?.filter(|_| file.after.is_some()) else {
+    let path = context.resolve_logged(&file.path)?;
+    let Some(bytes) = side_content(context, root, &path, file.after)?.filter(|_| file.after.is_some()) else {
         return Ok(());
     };
-    let Ok(text) = context.decode(&place, bytes, None, "") else { return Ok(()) };
+    let Ok(text) = context.decode(&path, bytes, None, "") else { return Ok(()) };
     let count = text.lines().count(text.text());
     if text.is_binary() || line <= count as u64 {
         return Ok(());
     }
-    let what = format!("{} has no line {line}: it had {count} lines after the operation.", place.shown());
+    let what = format!("{} has no line {line}: it had {count} lines after the operation.", path.shown());
     let next = if count == 0 { "Comment on the file.".to_owned() } else { format!("Name a line from 1 to {count}.") };
     Err(Error::new(Code::CallInvalid, what).next(next))
 }

@@ -84,14 +84,14 @@ pub(crate) fn text_editor(call: Call<'_>, tool: &'static str, input: Value) -> R
 
 /// Shows a file or a directory; `encoding` is the field of the call.
 fn view_path(call: Call<'_>, args: &TextEditorInput, encoding: Option<&Value>) -> Result<Answer> {
-    let place = call.store().resolve_path(Path::new(&args.path))?;
-    if call.store().list(&place)?.is_some() {
+    let path = call.store().resolve_path(Path::new(&args.path))?;
+    if call.store().list(&path)?.is_some() {
         if args.view_range.is_some() {
             return Err(
                 Error::new(Code::CallInvalid, "view_range is for files; this is a directory.").next("Omit view_range.")
             );
         }
-        return list_names(call, &place);
+        return list_names(call, &path);
     }
     let mut input = json!({ "file_path": args.path, "encoding": encoding });
     if let Some([from, to]) = args.view_range {
@@ -106,7 +106,7 @@ fn view_path(call: Call<'_>, args: &TextEditorInput, encoding: Option<&Value>) -
         input["limit"] = limit.into();
     }
     let mut answer = read::read(call, input)?;
-    answer.text.insert_str(0, &format!("Here's the result of running `cat -n` on {}:\n", place.shown()));
+    answer.text.insert_str(0, &format!("Here's the result of running `cat -n` on {}:\n", path.shown()));
     Ok(answer)
 }
 
@@ -117,9 +117,9 @@ fn invalid_range(from: i64, to: i64) -> Error {
 }
 
 /// Lists a directory two levels deep, without hidden entries.
-fn list_names(call: Call<'_>, place: &SafePath) -> Result<Answer> {
+fn list_names(call: Call<'_>, path: &SafePath) -> Result<Answer> {
     let (mut names, mut left_out) = (Vec::new(), UnlistedEntries::default());
-    add_names(&call, place, 2, &mut names, &mut left_out)?;
+    add_names(&call, path, 2, &mut names, &mut left_out)?;
     let mut room = call.reply_limits().text.saturating_sub(REPLY_CHARS_RESERVED);
     let fits = names.iter().take(LISTED_NAMES_MAX).take_while(|name| {
         let left = room.checked_sub(name.len() + 1);
@@ -129,7 +129,7 @@ fn list_names(call: Call<'_>, place: &SafePath) -> Result<Answer> {
     let fits = fits.count();
     let cut = names.len() > fits;
     names.truncate(fits);
-    let shown = place.shown();
+    let shown = path.shown();
     let mut text = format!(
         "Here're the files and directories up to 2 levels deep in {shown}, excluding hidden items and node_modules:\n{shown}\n"
     );
@@ -161,8 +161,8 @@ fn add_names(
         {
             continue;
         }
-        let place = match context.store().resolve_no_follow(&folder.absolute().join(&entry.name)) {
-            Ok(place) => place,
+        let path = match context.store().resolve_no_follow(&folder.absolute().join(&entry.name)) {
+            Ok(path) => path,
             // Entries that vanish meanwhile, or lead out of the roots, are not listed.
             Err(error) => {
                 left_out.long += usize::from(error.code() == Code::PathInvalid);
@@ -170,15 +170,15 @@ fn add_names(
             }
         };
         if entry.kind != EntryKind::Directory {
-            if context.may_access_name(&place, Access::Read) {
-                names.push(place.shown());
+            if context.may_access_name(&path, Access::Read) {
+                names.push(path.shown());
             }
             continue;
         }
-        names.push(format!("{}/", place.shown()));
+        names.push(format!("{}/", path.shown()));
         if levels > 1 {
             // A directory that cannot be entered still has a name.
-            left_out.closed += usize::from(add_names(context, &place, levels - 1, names, left_out).is_err());
+            left_out.closed += usize::from(add_names(context, &path, levels - 1, names, left_out).is_err());
         }
     }
     Ok(())

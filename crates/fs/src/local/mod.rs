@@ -205,9 +205,9 @@ impl LocalStore {
     }
 
     /// Implements [`Store::list`]; returns at most one entry more than the limit.
-    fn read_entries(&self, place: &SafePath) -> emendate_os::io::Result<Option<Vec<DirEntry>>> {
+    fn read_entries(&self, path: &SafePath) -> emendate_os::io::Result<Option<Vec<DirEntry>>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-        let folder = match self.open_beneath(place.root(), place.relative(), flags) {
+        let folder = match self.open_beneath(path.root(), path.relative(), flags) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
             other => other?,
         };
@@ -242,10 +242,10 @@ impl LocalStore {
         Ok(Some(entries))
     }
 
-    /// Returns the names in the parent directory of `place`.
-    fn sibling_names(&self, place: &SafePath) -> emendate_os::io::Result<Vec<OsString>> {
-        let parent = place.relative().parent().unwrap_or(Path::new(""));
-        let folder = match self.open_beneath(place.root(), parent, OFlags::RDONLY | OFlags::DIRECTORY) {
+    /// Returns the names in the parent directory of `path`.
+    fn sibling_names(&self, path: &SafePath) -> emendate_os::io::Result<Vec<OsString>> {
+        let parent = path.relative().parent().unwrap_or(Path::new(""));
+        let folder = match self.open_beneath(path.root(), parent, OFlags::RDONLY | OFlags::DIRECTORY) {
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
             other => other?,
         };
@@ -324,12 +324,12 @@ impl Store for LocalStore {
         self.resolve(path, false)
     }
 
-    fn read_link(&self, place: &SafePath) -> Result<Option<OsString>> {
-        let failed = |errno| error::os_error("read the link", place.absolute(), errno);
+    fn read_link(&self, path: &SafePath) -> Result<Option<OsString>> {
+        let failed = |errno| error::os_error("read the link", path.absolute(), errno);
         // A root itself is a directory.
-        let Some(name) = place.relative().file_name() else { return Ok(None) };
-        let parent = place.relative().parent().unwrap_or(Path::new(""));
-        let folder = match self.open_beneath(place.root(), parent, sys::PATH | OFlags::DIRECTORY) {
+        let Some(name) = path.relative().file_name() else { return Ok(None) };
+        let parent = path.relative().parent().unwrap_or(Path::new(""));
+        let folder = match self.open_beneath(path.root(), parent, sys::PATH | OFlags::DIRECTORY) {
             Err(Errno::NOENT) => return Ok(None),
             other => other.map_err(failed)?,
         };
@@ -341,62 +341,62 @@ impl Store for LocalStore {
         }
     }
 
-    fn metadata(&self, place: &SafePath) -> Result<Option<FileMeta>> {
-        Ok(self.open_regular(place, sys::PATH)?.map(|(_, meta)| meta))
+    fn metadata(&self, path: &SafePath) -> Result<Option<FileMeta>> {
+        Ok(self.open_regular(path, sys::PATH)?.map(|(_, meta)| meta))
     }
 
-    fn read(&self, place: &SafePath, limit: u64, buffer: Vec<u8>) -> Result<Option<FileVersion>> {
-        self.read_version(place, limit, buffer)
+    fn read(&self, path: &SafePath, limit: u64, buffer: Vec<u8>) -> Result<Option<FileVersion>> {
+        self.read_version(path, limit, buffer)
     }
 
-    fn source(&self, place: &SafePath) -> Result<Option<FileSource>> {
-        self.open_source(place)
+    fn source(&self, path: &SafePath) -> Result<Option<FileSource>> {
+        self.open_source(path)
     }
 
-    fn siblings(&self, place: &SafePath) -> Result<Vec<OsString>> {
-        self.sibling_names(place).map_err(|errno| error::os_error("list the directory of", place.absolute(), errno))
+    fn siblings(&self, path: &SafePath) -> Result<Vec<OsString>> {
+        self.sibling_names(path).map_err(|errno| error::os_error("list the directory of", path.absolute(), errno))
     }
 
-    fn attributes(&self, place: &SafePath) -> Result<Option<FileAttributes>> {
-        let Some((file, _)) = self.open_regular(place, read::READ_FLAGS)? else { return Ok(None) };
+    fn attributes(&self, path: &SafePath) -> Result<Option<FileAttributes>> {
+        let Some((file, _)) = self.open_regular(path, read::READ_FLAGS)? else { return Ok(None) };
         attributes::read_attributes(file)
             .map(Some)
-            .map_err(|errno| error::os_error("read the attributes of", place.absolute(), errno))
+            .map_err(|errno| error::os_error("read the attributes of", path.absolute(), errno))
     }
 
-    fn check_writable(&self, place: &SafePath, meta: &FileMeta) -> Result<()> {
-        let Some(name) = place.relative().file_name() else { return Ok(()) };
-        if write_temp::is_decided_by_mode(place.absolute(), meta)? {
+    fn check_writable(&self, path: &SafePath, meta: &FileMeta) -> Result<()> {
+        let Some(name) = path.relative().file_name() else { return Ok(()) };
+        if write_temp::is_decided_by_mode(path.absolute(), meta)? {
             return Ok(());
         }
-        write_temp::check_access(&ParentDir::open(self, place)?, name, place.absolute())
+        write_temp::check_access(&ParentDir::open(self, path)?, name, path.absolute())
     }
 
-    fn remove_dir(&self, place: &SafePath) -> Result<bool> {
-        let Some(name) = place.relative().file_name() else { return Ok(false) };
-        let parent = place.relative().parent().unwrap_or(Path::new(""));
-        let removed = self.unlink_dir(place.root(), parent, name).or_else(|errno| {
+    fn remove_dir(&self, path: &SafePath) -> Result<bool> {
+        let Some(name) = path.relative().file_name() else { return Ok(false) };
+        let parent = path.relative().parent().unwrap_or(Path::new(""));
+        let removed = self.unlink_dir(path.root(), parent, name).or_else(|errno| {
             // Some file systems keep the name of a removed file until it is closed.
             let kept = matches!(errno, Errno::NOTEMPTY | Errno::EXIST) && self.close_displaced();
-            if kept { self.unlink_dir(place.root(), parent, name) } else { Err(errno) }
+            if kept { self.unlink_dir(path.root(), parent, name) } else { Err(errno) }
         });
         match removed {
             Ok(()) => Ok(true),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
-            Err(errno) => Err(error::os_error("remove the directory", place.absolute(), errno)),
+            Err(errno) => Err(error::os_error("remove the directory", path.absolute(), errno)),
         }
     }
 
-    fn list(&self, place: &SafePath) -> Result<Option<Vec<DirEntry>>> {
+    fn list(&self, path: &SafePath) -> Result<Option<Vec<DirEntry>>> {
         let entries =
-            self.read_entries(place).map_err(|errno| error::os_error("list the directory", place.absolute(), errno))?;
-        error::check_listing(place, entries)
+            self.read_entries(path).map_err(|errno| error::os_error("list the directory", path.absolute(), errno))?;
+        error::check_listing(path, entries)
     }
 
-    fn entries_meta(&self, place: &SafePath, names: &[&OsStr]) -> Result<Vec<Option<FileMeta>>> {
+    fn entries_meta(&self, path: &SafePath, names: &[&OsStr]) -> Result<Vec<Option<FileMeta>>> {
         let folder = self
-            .open_beneath(place.root(), place.relative(), sys::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW)
-            .map_err(|errno| error::os_error("list the directory", place.absolute(), errno))?;
+            .open_beneath(path.root(), path.relative(), sys::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW)
+            .map_err(|errno| error::os_error("list the directory", path.absolute(), errno))?;
         Ok(names.iter().map(|name| Some(read::file_meta(&sys::statat(&folder, name).ok()?))).collect())
     }
 

@@ -64,17 +64,17 @@ impl CreatedDir {
     }
 }
 
-/// Returns the root and parent path of a place; `None` for a root itself.
-pub(super) fn parent_key(place: &SafePath) -> Option<DirKey<'_>> {
-    Some(DirKey { root: place.root(), path: place.relative().parent()? })
+/// Returns the root and parent path of a safe path; `None` for a root itself.
+pub(super) fn parent_key(path: &SafePath) -> Option<DirKey<'_>> {
+    Some(DirKey { root: path.root(), path: path.relative().parent()? })
 }
 
 impl<'a> ParentDir<'a> {
-    /// Opens the parent of `place`. Fails with `file.not_found` if there is no such directory, `conflict.raced` if it
+    /// Opens the parent of `path`. Fails with `file.not_found` if there is no such directory, `conflict.raced` if it
     /// is something else.
-    pub(super) fn open(local: &LocalStore, place: &'a SafePath) -> Result<ParentDir<'a>> {
-        let path = place.absolute();
-        let Some(key) = parent_key(place) else {
+    pub(super) fn open(local: &LocalStore, safe_path: &'a SafePath) -> Result<ParentDir<'a>> {
+        let path = safe_path.absolute();
+        let Some(key) = parent_key(safe_path) else {
             return Err(error::not_regular(path, "a directory"));
         };
         match local.open_beneath(key.root, key.path, OFlags::RDONLY | DIRECTORY) {
@@ -116,14 +116,15 @@ impl<'a> ParentDir<'a> {
 /// journal before the first is created.
 pub(super) fn create_missing<'a>(
     local: &LocalStore,
-    place: &'a SafePath,
+    safe_path: &'a SafePath,
     made: &mut Vec<CreatedDir>,
     record: &mut TxnRecord<'_>,
 ) -> Result<ParentDir<'a>> {
-    let key = parent_key(place).ok_or_else(|| error::not_regular(place.absolute(), "a directory"))?;
+    let key = parent_key(safe_path).ok_or_else(|| error::not_regular(safe_path.absolute(), "a directory"))?;
     let mut so_far = local.infos[key.root].canonical.clone();
     let path = sys::PATH | DIRECTORY;
-    let mut here = local.open_beneath(key.root, Path::new(""), path).map_err(|errno| create_failed(place, errno))?;
+    let mut here =
+        local.open_beneath(key.root, Path::new(""), path).map_err(|errno| create_failed(safe_path, errno))?;
     let mut announced = false;
     for part in key.path {
         so_far.push(part);
@@ -131,22 +132,22 @@ pub(super) fn create_missing<'a>(
         let next = match sys::openat(&here, part, path, Mode::empty()) {
             Err(Errno::NOENT) => {
                 if !announced {
-                    journal_created_dirs(record, &so_far, place)?;
+                    journal_created_dirs(record, &so_far, safe_path)?;
                     announced = true;
                 }
                 new = match sys::mkdirat(&here, part, Mode::from_raw_mode(0o777)) {
                     Ok(()) => true,
                     Err(Errno::EXIST) => false,
-                    Err(errno) => return Err(create_failed(place, errno)),
+                    Err(errno) => return Err(create_failed(safe_path, errno)),
                 };
                 sys::openat(&here, part, path, Mode::empty()).map_err(|errno| {
                     if new {
                         let _ = sys::unlinkat(&here, part, AtFlags::REMOVEDIR);
                     }
-                    create_failed(place, errno)
+                    create_failed(safe_path, errno)
                 })?
             }
-            other => other.map_err(|errno| create_failed(place, errno))?,
+            other => other.map_err(|errno| create_failed(safe_path, errno))?,
         };
         let parent = std::mem::replace(&mut here, next);
         if new {
@@ -154,23 +155,23 @@ pub(super) fn create_missing<'a>(
         }
     }
     let fd = sys::openat(&here, ".", OFlags::RDONLY | DIRECTORY, Mode::empty())
-        .map_err(|errno| create_failed(place, errno))?;
-    ParentDir::of_io(fd, key, true).map_err(|errno| create_failed(place, errno))
+        .map_err(|errno| create_failed(safe_path, errno))?;
+    ParentDir::of_io(fd, key, true).map_err(|errno| create_failed(safe_path, errno))
 }
 
 /// Returns the error for a directory that could not be created on the way to a file.
-fn create_failed(place: &SafePath, errno: Errno) -> Error {
+fn create_failed(path: &SafePath, errno: Errno) -> Error {
     match errno {
         // Every directory on the way was found or created a moment ago.
-        Errno::NOENT => error::raced(place.absolute(), "cannot be created: its directory was moved or removed"),
-        _ => error::os_error("create the directory of", place.absolute(), errno),
+        Errno::NOENT => error::raced(path.absolute(), "cannot be created: its directory was moved or removed"),
+        _ => error::os_error("create the directory of", path.absolute(), errno),
     }
 }
 
-/// Records in the journal which directories will be created, from `first` down to the parent of `place`, and that
+/// Records in the journal which directories will be created, from `first` down to the parent of `path`, and that
 /// temporary files will be in the last of them.
-fn journal_created_dirs(record: &mut TxnRecord<'_>, first: &Path, place: &SafePath) -> Result<()> {
-    let Some(last) = place.absolute().parent() else {
+fn journal_created_dirs(record: &mut TxnRecord<'_>, first: &Path, path: &SafePath) -> Result<()> {
+    let Some(last) = path.absolute().parent() else {
         return Ok(());
     };
     let of_batch = record.batch().is_some();

@@ -31,7 +31,7 @@ pub(super) fn still_expected(
     entry: &StagedFile<'_>,
     look: OpenMode,
 ) -> Result<Option<LeasedFile>> {
-    let (place, path) = (entry.write.path, entry.path());
+    let (safe_path, path) = (entry.write.path, entry.path());
     let meta = match entry.write.precondition {
         Precondition::Version { meta, .. } => meta,
         Precondition::Content { source, .. } => source.meta(),
@@ -55,7 +55,7 @@ pub(super) fn still_expected(
     };
     let flags: OFlags = if look == OpenMode::Overwrite { OVERWRITE } else { READ_FLAGS };
     // The whole path again: the directory may have been moved since it was opened.
-    let file = match local.open_beneath(place.root(), place.relative(), flags) {
+    let file = match local.open_beneath(safe_path.root(), safe_path.relative(), flags) {
         Ok(file) => file,
         Err(Errno::NOENT) => return Err(error::raced(path, "was removed")),
         Err(Errno::LOOP | Errno::NOTDIR | Errno::NXIO | Errno::ISDIR) => {
@@ -67,7 +67,7 @@ pub(super) fn still_expected(
         Err(errno) => return Err(error::os_error("open", path, errno)),
     };
     // Network file systems refuse leases for other reasons than a writer.
-    let leases = look == OpenMode::Lease && local.is_trusted(place.root(), meta);
+    let leases = look == OpenMode::Lease && local.is_trusted(safe_path.root(), meta);
     let lease = if leases { take_lease(&file, entry.writer_seen) } else { LeaseState::Unknown };
     let now = read::file_meta(&sys::fstat(&file).map_err(|errno| error::os_error("look at", path, errno))?);
     let held = LeasedFile::new(Some(file), now, lease);

@@ -458,10 +458,10 @@ mod tests {
         interfere: fn(&Path),
     ) -> (tempfile::TempDir, PathBuf, emendate_core::Result<WriteMethod>) {
         let (folder, path, local) = open_store_with_file();
-        let place = local.resolve_path(&path).unwrap();
-        let FileVersion { bytes, meta, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let safe_path = local.resolve_path(&path).unwrap();
+        let FileVersion { bytes, meta, .. } = local.read(&safe_path, 100, Vec::new()).unwrap().unwrap();
         let expect = Precondition::Version { bytes: &bytes, meta: &meta };
-        let writes = [FileWrite { path: &place, precondition: expect, new_state }];
+        let writes = [FileWrite { path: &safe_path, precondition: expect, new_state }];
         let mut plan = stage(&local, &writes, Durability::Power).unwrap();
         let old = plan.still_expected(0, OpenMode::Compare).unwrap().unwrap();
         interfere(&path);
@@ -501,8 +501,8 @@ mod tests {
         for lacks in LACKS {
             let (folder, path, local) = open_store_with_file();
             std::fs::remove_file(&path).unwrap();
-            let place = local.resolve_path(&path).unwrap();
-            let writes = [FileWrite { path: &place, precondition: Precondition::Missing, new_state: NEW }];
+            let safe_path = local.resolve_path(&path).unwrap();
+            let writes = [FileWrite { path: &safe_path, precondition: Precondition::Missing, new_state: NEW }];
             for theirs in [true, false] {
                 let mut plan = stage(&local, &writes, Durability::Power).unwrap();
                 if theirs {
@@ -540,10 +540,13 @@ mod tests {
     /// otherwise between exchange and end.
     fn waits_for_the_lease(new_state: NewState<'_>, early: bool) {
         let (folder, path, local) = open_store_with_file();
-        let place = local.resolve_path(&path).unwrap();
-        let FileVersion { bytes, meta, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
-        let writes =
-            [FileWrite { path: &place, precondition: Precondition::Version { bytes: &bytes, meta: &meta }, new_state }];
+        let safe_path = local.resolve_path(&path).unwrap();
+        let FileVersion { bytes, meta, .. } = local.read(&safe_path, 100, Vec::new()).unwrap().unwrap();
+        let writes = [FileWrite {
+            path: &safe_path,
+            precondition: Precondition::Version { bytes: &bytes, meta: &meta },
+            new_state,
+        }];
         let mut plan = Box::new(stage(&local, &writes, Durability::Power).unwrap());
         let held = plan.still_expected(0, OpenMode::Lease).unwrap().unwrap();
         assert!(held.is_leased());
@@ -597,10 +600,10 @@ mod tests {
             return;
         }
         let mut keeper = std::fs::File::options().append(true).open(&path).unwrap();
-        let place = local.resolve_path(&path).unwrap();
-        let FileVersion { bytes, meta, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let safe_path = local.resolve_path(&path).unwrap();
+        let FileVersion { bytes, meta, .. } = local.read(&safe_path, 100, Vec::new()).unwrap().unwrap();
         let expect = Precondition::Version { bytes: &bytes, meta: &meta };
-        let writes = [FileWrite { path: &place, precondition: expect, new_state: NEW }];
+        let writes = [FileWrite { path: &safe_path, precondition: expect, new_state: NEW }];
         let written = local.stage(&writes, Durability::Power).unwrap().commit().unwrap();
         assert_eq!(written[0].method, WriteMethod::InPlace);
         assert!(written[0].notes[0].contains("open for writing"), "{written:?}");
@@ -608,9 +611,9 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"new, and more");
         assert_eq!(names(folder.path()), std::slice::from_ref(&path));
         // A removed file cannot keep its later writes; the notes say so.
-        let FileVersion { bytes, meta, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let FileVersion { bytes, meta, .. } = local.read(&safe_path, 100, Vec::new()).unwrap().unwrap();
         let expect = Precondition::Version { bytes: &bytes, meta: &meta };
-        let writes = [FileWrite { path: &place, precondition: expect, new_state: NewState::Absent }];
+        let writes = [FileWrite { path: &safe_path, precondition: expect, new_state: NewState::Absent }];
         let written = local.stage(&writes, Durability::Power).unwrap().commit().unwrap();
         assert_eq!((written[0].method, path.exists()), (WriteMethod::Removed, false));
         assert!(written[0].notes[0].contains("is lost with the old file"), "{written:?}");
@@ -619,12 +622,12 @@ mod tests {
     #[test]
     fn replaced_file_is_freed_when_idle_or_by_the_next_edit() {
         let (_folder, path, local) = open_store_with_file();
-        let place = local.resolve_path(&path).unwrap();
+        let safe_path = local.resolve_path(&path).unwrap();
         let held = || local.displaced_files.lock().unwrap().len();
         for settled in [true, false, false] {
-            let FileVersion { bytes, meta, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+            let FileVersion { bytes, meta, .. } = local.read(&safe_path, 100, Vec::new()).unwrap().unwrap();
             let expect = Precondition::Version { bytes: &bytes, meta: &meta };
-            let writes = [FileWrite { path: &place, precondition: expect, new_state: NEW }];
+            let writes = [FileWrite { path: &safe_path, precondition: expect, new_state: NEW }];
             let staged = local.stage(&writes, Durability::Process).unwrap();
             assert_eq!(held(), 0);
             staged.commit().unwrap();

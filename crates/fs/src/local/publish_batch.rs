@@ -111,9 +111,9 @@ mod tests {
     use emendate_os::io::Errno;
     use std::path::{Path, PathBuf};
 
-    fn file_write((place, FileVersion { bytes, meta, .. }): &(SafePath, FileVersion)) -> FileWrite<'_> {
+    fn file_write((path, FileVersion { bytes, meta, .. }): &(SafePath, FileVersion)) -> FileWrite<'_> {
         FileWrite {
-            path: place,
+            path: path,
             precondition: Precondition::Version { bytes, meta },
             new_state: NewState::content(&[b"new"]),
         }
@@ -136,9 +136,9 @@ mod tests {
             let file = |nth| {
                 let path = root.join(format!("{name}-{nth:02}"));
                 std::fs::write(&path, format!("old {nth}")).unwrap();
-                let place = local.resolve_path(&path).unwrap();
-                let version = local.read(&place, 100, Vec::new()).unwrap().unwrap();
-                (place, version)
+                let safe_path = local.resolve_path(&path).unwrap();
+                let version = local.read(&safe_path, 100, Vec::new()).unwrap().unwrap();
+                (safe_path, version)
             };
             let files = (0..files).map(file).collect();
             BatchFixture { outer, local, files }
@@ -153,7 +153,7 @@ mod tests {
         fn texts(&self) -> Vec<String> {
             let count = |folder: &str| std::fs::read_dir(self.outer.path().join(folder)).unwrap().count();
             assert_eq!((count("root"), count("journal")), (self.files.len(), 0));
-            self.files.iter().map(|(place, _)| std::fs::read_to_string(place.absolute()).unwrap()).collect()
+            self.files.iter().map(|(path, _)| std::fs::read_to_string(path.absolute()).unwrap()).collect()
         }
     }
 

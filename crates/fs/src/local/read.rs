@@ -128,24 +128,24 @@ pub(super) fn same_chunks(file: &OwnedFd, pieces: &[&[u8]]) -> emendate_os::io::
 
 impl LocalStore {
     /// Opens a regular file and returns its metadata; `None` if there is none.
-    pub(super) fn open_regular(&self, place: &SafePath, flags: OFlags) -> Result<Option<(OwnedFd, FileMeta)>> {
-        match self.open_beneath(place.root(), place.relative(), flags) {
-            Ok(fd) => regular_file_meta(&fd, place.absolute()).map(|meta| Some((fd, meta))),
+    pub(super) fn open_regular(&self, path: &SafePath, flags: OFlags) -> Result<Option<(OwnedFd, FileMeta)>> {
+        match self.open_beneath(path.root(), path.relative(), flags) {
+            Ok(fd) => regular_file_meta(&fd, path.absolute()).map(|meta| Some((fd, meta))),
             Err(Errno::NOENT) => Ok(None),
             // A socket, or a device without a driver.
-            Err(Errno::NXIO | Errno::NODEV) => Err(error::not_regular(place.absolute(), "a socket or device")),
-            Err(errno) => Err(error::os_error("open", place.absolute(), errno)),
+            Err(Errno::NXIO | Errno::NODEV) => Err(error::not_regular(path.absolute(), "a socket or device")),
+            Err(errno) => Err(error::os_error("open", path.absolute(), errno)),
         }
     }
 
     pub(super) fn read_version(
         &self,
-        place: &SafePath,
+        safe_path: &SafePath,
         limit: u64,
         mut buffer: Vec<u8>,
     ) -> Result<Option<FileVersion>> {
-        let path = place.absolute();
-        let Some((file, mut before)) = self.open_regular(place, READ_FLAGS)? else {
+        let path = safe_path.absolute();
+        let Some((file, mut before)) = self.open_regular(safe_path, READ_FLAGS)? else {
             return Ok(None);
         };
         for attempt in 0..READ_ATTEMPTS {
@@ -161,7 +161,7 @@ impl LocalStore {
                 || (after.size != 0 && after.size != buffer.len() as u64);
             if !torn {
                 let newest = after.mtime_ns.max(after.ctime_ns);
-                let racy = started.saturating_sub(newest) <= self.timestamp_granularity_ns(place.root(), &after);
+                let racy = started.saturating_sub(newest) <= self.timestamp_granularity_ns(safe_path.root(), &after);
                 return Ok(Some(FileVersion { bytes: buffer, meta: after, racy }));
             }
             before = after;

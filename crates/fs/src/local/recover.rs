@@ -209,11 +209,11 @@ impl LocalStore {
         }
         let mut back = frames.contains(&JournalFrame::Abort);
         let (mut folders, mut known): (Vec<ParentDir<'_>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
-        for (place, step) in places.iter().zip(steps) {
-            if parent_dir::parent_key(place).is_some_and(|key| known.contains_key(&key)) {
+        for (path, step) in places.iter().zip(steps) {
+            if parent_dir::parent_key(path).is_some_and(|key| known.contains_key(&key)) {
                 continue;
             }
-            match ParentDir::open(self, place) {
+            match ParentDir::open(self, path) {
                 Ok(folder) => {
                     known.insert(folder.key, folders.len());
                     folders.push(folder);

@@ -33,13 +33,13 @@ pub(crate) struct LeasedSource {
 
 impl LocalStore {
     /// Implements [`Store::source`](crate::Store::source).
-    pub(super) fn open_source(&self, place: &SafePath) -> Result<Option<FileSource>> {
-        let Some((file, meta)) = self.open_regular(place, READ_FLAGS)? else { return Ok(None) };
+    pub(super) fn open_source(&self, path: &SafePath) -> Result<Option<FileSource>> {
+        let Some((file, meta)) = self.open_regular(path, READ_FLAGS)? else { return Ok(None) };
         // On a network file system the kernel does not see writes of other machines.
-        let held = self.is_trusted(place.root(), &meta) && sys::lease(&file).is_ok();
+        let held = self.is_trusted(path.root(), &meta) && sys::lease(&file).is_ok();
         // The metadata again: a write before the lease may have followed the first `fstat`.
-        let meta = read::regular_file_meta(&file, place.absolute())?;
-        Ok(Some(FileSource::local(place.absolute(), meta, LeasedSource { file, leased: held })))
+        let meta = read::regular_file_meta(&file, path.absolute())?;
+        Ok(Some(FileSource::local(path.absolute(), meta, LeasedSource { file, leased: held })))
     }
 }
 

@@ -279,27 +279,27 @@ mod tests {
         std::fs::write(&path, "old").unwrap();
         let local = LocalStore::open(&[folder.path().to_owned()]).unwrap();
         local.openat2.store(false, Ordering::Relaxed);
-        let place = local.resolve_path(&path).unwrap();
-        assert_eq!(place.absolute(), path.canonicalize().unwrap());
-        let old = local.read(&place, 100, Vec::new()).unwrap().unwrap();
-        assert_eq!(local.metadata(&place).unwrap(), Some(old.meta));
+        let safe_path = local.resolve_path(&path).unwrap();
+        assert_eq!(safe_path.absolute(), path.canonicalize().unwrap());
+        let old = local.read(&safe_path, 100, Vec::new()).unwrap().unwrap();
+        assert_eq!(local.metadata(&safe_path).unwrap(), Some(old.meta));
         let expect = Precondition::Version { bytes: &old.bytes, meta: &old.meta };
         let new = local.resolve_path(&folder.path().join("c/d/new")).unwrap();
         let writes = [
-            FileWrite { path: &place, precondition: expect, new_state: NewState::content(&[b"new"]) },
+            FileWrite { path: &safe_path, precondition: expect, new_state: NewState::content(&[b"new"]) },
             FileWrite { path: &new, precondition: Precondition::Missing, new_state: NewState::content(&[b"new"]) },
         ];
         local.stage(&writes, Durability::Power).unwrap().commit().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
-        assert_eq!(local.siblings(&place).unwrap(), ["f"]);
+        assert_eq!(local.siblings(&safe_path).unwrap(), ["f"]);
         assert!(!local.probe(0).unwrap().openat2);
         // A link that replaces a directory after the path was resolved is not followed.
         std::fs::rename(folder.path().join("a"), folder.path().join("z")).unwrap();
         std::os::unix::fs::symlink("z", folder.path().join("a")).unwrap();
-        assert!(local.read(&place, 100, Vec::new()).is_err());
+        assert!(local.read(&safe_path, 100, Vec::new()).is_err());
         std::fs::remove_file(folder.path().join("z/b/f")).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", folder.path().join("z/b/f")).unwrap();
-        let place = local.resolve_path(&folder.path().join("z/b/f"));
-        assert_eq!(place.unwrap_err().code(), Code::PathSymlink);
+        let safe_path = local.resolve_path(&folder.path().join("z/b/f"));
+        assert_eq!(safe_path.unwrap_err().code(), Code::PathSymlink);
     }
 }

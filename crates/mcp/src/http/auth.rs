@@ -153,10 +153,10 @@ impl AuthLayer {
     fn begin(&self, parts: &Parts, id: Option<RequestId>) -> Result<Option<InFlightRequest>, HttpRefusal> {
         let session = parts.headers.get(SESSION_HEADER).and_then(|session| session.to_str().ok());
         let (Some(session), Some(id)) = (session, id) else { return Ok(None) };
-        let told = "A request with this id is still running; give every request a different id.";
+        let message = "A request with this id is still running; give every request a different id.";
         match InFlightRequest::begin(&self.running, session.to_owned(), id.clone()) {
             Some(in_flight) => Ok(Some(in_flight)),
-            None => Err(fault(ErrorData::invalid_request(told, None), Some(id))),
+            None => Err(fault(ErrorData::invalid_request(message, None), Some(id))),
         }
     }
 
@@ -225,8 +225,8 @@ impl AuthLayer {
             InputLine::Message(message) => message,
             InputLine::Fault(error, id) => return Err(fault(error, id)),
             InputLine::Batch(_) => {
-                let told = "Over HTTP there are no batches; send one message with each request.";
-                return Err(fault(ErrorData::invalid_request(told, None), None));
+                let message = "Over HTTP there are no batches; send one message with each request.";
+                return Err(fault(ErrorData::invalid_request(message, None), None));
             }
             InputLine::Nothing => return Err(fault(ErrorData::invalid_request("There is no message.", None), None)),
         };

@@ -82,8 +82,8 @@ pub(super) fn layer(fields: impl Iterator<Item = (String, Value)>, of: &str) -> 
             key if is_idle(key) => continue,
             _ => return None,
         };
-        let Value::String(said) = value else { return None };
-        if slot.replace(said.trim().to_owned()).is_some() {
+        let Value::String(text) = value else { return None };
+        if slot.replace(text.trim().to_owned()).is_some() {
             return None;
         }
     }

@@ -22,7 +22,7 @@ pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     for (at, whole) in lines.iter().enumerate() {
         let line = whole.trim_end_matches(['\r', '\n']);
         let end = &whole[line.len()..];
-        let said = match block {
+        let kept = match block {
             Some(run) => {
                 block = block.filter(|_| marker::close(line) != Some(run));
                 line
@@ -39,7 +39,7 @@ pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
                 line
             }
         };
-        out.push_str(said);
+        out.push_str(kept);
         out.push_str(end);
     }
     let others = if headers > 1 { format!("; {headers} headers in all") } else { String::new() };

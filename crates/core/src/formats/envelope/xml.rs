@@ -39,7 +39,7 @@ struct OpeningTag<'a> {
     full: &'a str,
     name: &'a str,
     /// The value of the tag's attribute, or the text after `=` in the name.
-    said: &'a str,
+    value: &'a str,
     /// The text after the tag.
     rest: &'a str,
 }
@@ -52,8 +52,8 @@ fn open(text: &str) -> Option<OpeningTag<'_>> {
     let line = inside[full.len()..].lines().next()?;
     let (attributes, _) = line.split_once('>')?;
     let rest = &inside[full.len() + attributes.len() + 1..];
-    let said = attributes.split_once('=').map_or("", |(_, said)| said.trim().trim_matches(['"', '\'']));
-    (!name.is_empty()).then_some(OpeningTag { full, name, said, rest })
+    let value = attributes.split_once('=').map_or("", |(_, value)| value.trim().trim_matches(['"', '\'']));
+    (!name.is_empty()).then_some(OpeningTag { full, name, value, rest })
 }
 
 /// Removes the first wrapper that begins a line.
@@ -73,7 +73,7 @@ pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     if again || (holds == TagContent::Alone && !alone) || !(is_quiet(&text[..at]) && is_quiet(after)) {
         return None;
     }
-    let called = [tag.said, tag.name][usize::from(tag.said.is_empty())];
+    let called = [tag.value, tag.name][usize::from(tag.value.is_empty())];
     let arguments = || fields::layer(children(inside)?.into_iter(), &format!("the call of `{called}`"));
     let whole = || WrapperLayer::new(bare(inside), format!("The text inside <{}> was read.", tag.full));
     match holds {
@@ -94,7 +94,7 @@ fn children(text: &str) -> Option<Vec<(String, Value)>> {
     let mut rest = text.trim_start();
     while !rest.is_empty() {
         let tag = open(rest)?;
-        let key = if tag.name == "parameter" { tag.said } else { tag.name };
+        let key = if tag.name == "parameter" { tag.value } else { tag.name };
         if !fields::is_known(key) {
             return None;
         }

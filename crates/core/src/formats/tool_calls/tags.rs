@@ -52,7 +52,7 @@ struct CallTag<'a> {
     /// The name.
     name: &'a str,
     /// The text after `=` in the name.
-    said: Option<&'a str>,
+    assigned: Option<&'a str>,
     /// The attributes.
     attributes: Vec<(&'a str, &'a str)>,
     /// The text after the tag.
@@ -69,9 +69,9 @@ impl<'a> CallTag<'a> {
         let line = rest.get(..rest.find('\n').unwrap_or(rest.len()).min(TAG_BYTES_MAX)).unwrap_or(rest);
         let end = line.find('>')?;
         let (inner, rest) = (&rest[..end], &rest[end + 1..]);
-        let said = inner.strip_prefix('=').map(unquoted);
-        let attributes = if said.is_some() { Vec::new() } else { attributes(inner)? };
-        (!name.is_empty()).then_some(CallTag { full, name, said, attributes, rest })
+        let assigned = inner.strip_prefix('=').map(unquoted);
+        let attributes = if assigned.is_some() { Vec::new() } else { attributes(inner)? };
+        (!name.is_empty()).then_some(CallTag { full, name, assigned, attributes, rest })
     }
 
     fn attribute(&self, name: &str) -> Option<&'a str> {
@@ -81,10 +81,10 @@ impl<'a> CallTag<'a> {
     /// Returns the name of the argument that the tag contains.
     fn argument(&self) -> Option<&'a str> {
         if PARAMETER_TAGS.contains(&self.name) {
-            return self.said.or_else(|| self.attribute("name"));
+            return self.assigned.or_else(|| self.attribute("name"));
         }
         let is_known = || OTHER_FIELDS.contains(&self.name) || role(self.name).is_some();
-        (self.said.is_none() && self.attributes.is_empty() && is_known()).then_some(self.name)
+        (self.assigned.is_none() && self.attributes.is_empty() && is_known()).then_some(self.name)
     }
 }
 
@@ -110,7 +110,7 @@ pub(in crate::formats) fn attributes(text: &str) -> Option<Vec<(&str, &str)>> {
 /// True for the start of a call in tags that do not occur in other texts.
 pub(super) fn begins(text: &str) -> bool {
     CallTag::read(text).is_some_and(|tag| match tag.name {
-        "function" => tag.said.is_some(),
+        "function" => tag.assigned.is_some(),
         "invoke" => tag.attribute("name").is_some(),
         _ => false,
     })
@@ -120,7 +120,7 @@ pub(super) fn begins(text: &str) -> bool {
 pub(super) fn call(text: &str) -> Option<(Vec<NamedArguments>, usize)> {
     let tag = CallTag::read(text)?;
     let name = match tag.name {
-        "function" => tag.said.or_else(|| tag.attribute("name"))?,
+        "function" => tag.assigned.or_else(|| tag.attribute("name"))?,
         "invoke" => tag.attribute("name")?,
         name => {
             let folded = folded(name)?;

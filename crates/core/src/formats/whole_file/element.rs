@@ -51,21 +51,21 @@ pub(super) fn may_open(text: &str) -> bool {
 pub(super) fn file_tag(line: &str) -> Option<FileTag<'_>> {
     let line = line.trim_start();
     let element = FILE_ELEMENTS.iter().find(|element| line.starts_with(element.tag))?;
-    let (said, rest) =
-        line[element.tag.len()..].split_once('>').filter(|(said, _)| said.len() <= ATTRIBUTES_BYTES_MAX)?;
-    let said = said.trim();
-    if element.only.is_some_and(|only| !said.contains(only)) {
+    let (inside, rest) =
+        line[element.tag.len()..].split_once('>').filter(|(inside, _)| inside.len() <= ATTRIBUTES_BYTES_MAX)?;
+    let inside = inside.trim();
+    if element.only.is_some_and(|only| !inside.contains(only)) {
         return None;
     }
-    let path = element.path.iter().find_map(|name| attribute(said, name))?.trim();
+    let path = element.path.iter().find_map(|name| attribute(inside, name))?.trim();
     (!path.is_empty()).then_some(FileTag { path, rest, close: element.close })
 }
 
 /// Returns the value of an attribute. The only attribute may lack its quotes.
-fn attribute<'a>(said: &'a str, name: &str) -> Option<&'a str> {
-    if let Some(all) = attributes(said) {
+fn attribute<'a>(inside: &'a str, name: &str) -> Option<&'a str> {
+    if let Some(all) = attributes(inside) {
         return all.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value);
     }
-    let value = said.strip_prefix(name)?.trim_start().strip_prefix('=')?.trim_start();
+    let value = inside.strip_prefix(name)?.trim_start().strip_prefix('=')?.trim_start();
     (!value.contains(['=', '"', '\''])).then_some(value)
 }

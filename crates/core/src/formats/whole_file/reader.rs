@@ -337,10 +337,10 @@ impl WholeFileReader {
         if rest.is_empty() {
             return Ok(WholeFileState::Head(path, at));
         }
-        if let Some((said, rest)) = rest.strip_prefix("<path>").and_then(|rest| rest.split_once("</path>"))
+        if let Some((name, rest)) = rest.strip_prefix("<path>").and_then(|rest| rest.split_once("</path>"))
             && path.is_none()
         {
-            return self.head(Some(said.trim().to_owned()), at, rest, out);
+            return self.head(Some(name.trim().to_owned()), at, rest, out);
         }
         let (Some(rest), Some(path)) = (rest.strip_prefix("<content>"), path.filter(|path| !path.is_empty())) else {
             return Err(broken(self.count, "<write_to_file> needs <path>…</path> and then <content>…</content>."));

@@ -249,11 +249,9 @@ impl<'a> AnchorPage<'a> {
 fn words_refusal(what: String, text: &str) -> PlacementError {
     let row = text.lines().find(|row| !row.trim().is_empty()).unwrap_or_default();
     let error = Error::new(Code::CallInvalid, what).evidence(row.chars().take(80).collect::<String>()).next(
-        advice![
-            "Write new lines without words; if the word belongs to the text, repeat the call with ",
-            Phrase::Set("match", "exact".into()),
-            "."
-        ]
+        Advice::named(
+            "Write new lines without words; if the word belongs to the text, repeat the call with {match=\"exact\"}.",
+        )
         .or("Write new lines without words."),
     );
     PlacementError { error, show: None }

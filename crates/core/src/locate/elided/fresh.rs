@@ -206,9 +206,9 @@ fn are_added(texts: &TextPair<'_>, fresh: &[FreshDefinition], neighbour: Option<
     if lines.iter().filter(is_once).any(|line| tells(&line.trim())) {
         return true;
     }
-    let told: Vec<&str> = lines.iter().map(|line| line.trim()).filter(tells).collect();
-    let both = told.iter().filter(|line| shown.contains(**line)).count();
-    both == 0 || 2 * both < told.len()
+    let telling: Vec<&str> = lines.iter().map(|line| line.trim()).filter(tells).collect();
+    let both = telling.iter().filter(|line| shown.contains(**line)).count();
+    both == 0 || 2 * both < telling.len()
 }
 
 /// True if a definition of the file and a new one differ only in their names.

@@ -59,10 +59,10 @@ fn check_replaced(texts: &TextPair<'_>, place: &PlacedFragment<'_>) -> Result<()
     for at in place.removed().filter(|&at| is_definition(texts.old[at])) {
         let is_named = fresh::name(texts.old[at]).is_none_or(|name| names.contains(name));
         let lines = body(&texts.old[..place.old.end], at);
-        let told = || lines.clone().filter(|&at| lossless::is_significant(texts.old[at]));
+        let significant = || lines.clone().filter(|&at| lossless::is_significant(texts.old[at]));
         if is_named
             || work::spend_or_end(lines.len())
-            || 2 * told().filter(|at| matched.contains(at)).count() >= told().count()
+            || 2 * significant().filter(|at| matched.contains(at)).count() >= significant().count()
         {
             continue;
         }

@@ -13,8 +13,7 @@ use super::refusal::{MatchRefusal, RefusalReason};
 use super::search::{MatchSearch, SearchIndex, span_of, split};
 use super::target_indent::{self, Depth, MatchedLine};
 use super::{TextMatch, TextMatches, Tier, failure, omission, select};
-use crate::advice;
-use crate::advice::Phrase;
+use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::ErrorContext;
 use crate::error::{Error, Result};
@@ -165,15 +164,11 @@ fn in_own_fields(error: Error) -> Error {
     });
     match id {
         Some(id) => error.next(
-            advice![
-                "Repeat the call with ",
-                Phrase::Set("at", id.into()),
-                " (or another id shown above), or name lines that occur once as ",
-                Phrase::Field("start_line_text"),
-                " and ",
-                Phrase::Field("end_line_text"),
-                "."
-            ]
+            Advice::named(
+                "Repeat the call with {at=} (or another id shown above), or name lines that occur once as \
+                 {start_line_text} and {end_line_text}.",
+            )
+            .set("at", id)
             .or("Name lines that occur once in the file."),
         ),
         None => error,
@@ -202,13 +197,10 @@ fn reversed(search: &MatchSearch<'_>, start: usize, end: usize) -> Error {
         .evidence(line_format::excerpt(search.base, start.min(end) + 1, start.min(end) + 1))
         .evidence(line_format::excerpt(search.base, start.max(end) + 1, start.max(end) + 1))
         .next(
-            advice![
-                "Name as ",
-                Phrase::Field("start_line_text"),
-                " the line of the range that comes first in the file, and as ",
-                Phrase::Field("end_line_text"),
-                " the one that comes last."
-            ]
+            Advice::named(
+                "Name as {start_line_text} the line of the range that comes first in the file, and as \
+                 {end_line_text} the one that comes last.",
+            )
             .or("Name the line that comes first in the file as the first one."),
         )
         .fact("reason", "not_found")
@@ -336,7 +328,8 @@ fn unvouched(search: &MatchSearch<'_>, range: &AnchoredRange, places: &[MatchSit
     let error = failure::no_such_place(search, Tier::Drift, &MatchRefusal::new(RefusalReason::Unlike, why), places);
     let Some(id) = places.first().map(|place| select::site_id(search, place.span)) else { return error };
     error.next(
-        advice!["If all of these lines are to be replaced, repeat the call with ", Phrase::Set("at", id.into()), "."]
+        Advice::named("If all of these lines are to be replaced, repeat the call with {at=}.")
+            .set("at", id)
             .or("Send the old lines, too, and what they become."),
     )
 }

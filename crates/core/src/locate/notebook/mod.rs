@@ -182,12 +182,8 @@ impl<'t> Notebook<'t> {
             return Err(wrong(format!("The notebook is not valid JSON: {}.", fault.what))
                 .evidence(format!("Line {line}: {shown}"))
                 .next(
-                    advice![
-                        "Repair the text: while it is not valid JSON, ",
-                        Phrase::Tool("edit"),
-                        " takes it as any other text."
-                    ]
-                    .or("Repair the text, as that of any other file."),
+                    Advice::named("Repair the text: while it is not valid JSON, {edit()} takes it as any other text.")
+                        .or("Repair the text, as that of any other file."),
                 )
                 .fact("line", line));
         }
@@ -294,15 +290,9 @@ impl<'t> Notebook<'t> {
         };
         number.filter(|&at| at < self.cells.len()).ok_or_else(|| {
             let error = Error::new(Code::CellMissing, format!("The notebook has no {name}.")).next(
-                advice![
-                    "Name one of these cells by ",
-                    Phrase::Field("cell_id"),
-                    " or ",
-                    Phrase::Field("cell_number"),
-                    "; the first has number 0."
-                ]
-                .or(advice!["Name one of these cells by ", Phrase::Field("cell_id"), "."])
-                .or("Name one of these cells."),
+                Advice::named("Name one of these cells by {cell_id} or {cell_number}; the first has number 0.")
+                    .or(Advice::named("Name one of these cells by {cell_id}."))
+                    .or("Name one of these cells."),
             );
             match self.cells.len() {
                 0 => error

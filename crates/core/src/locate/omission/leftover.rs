@@ -1,8 +1,7 @@
 //! Markers of an edit format or of a merge conflict in new text, where they would become lines of the file.
 
 use super::fence_sign;
-use crate::advice;
-use crate::advice::Phrase;
+use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use std::collections::HashSet;
@@ -30,12 +29,8 @@ pub(super) fn check_whole(old: &str, new: &str) -> Result<()> {
 fn refusal((at, line): (usize, &str)) -> Error {
     let what = "The new text has a marker of an edit or of a conflict, which would become a line of the file.";
     let plain = "Write the text as it should be, without markers.";
-    let next = advice![
-        "Send edit blocks with ",
-        Phrase::Tool("apply"),
-        "; or write the text as it should be, without markers."
-    ]
-    .or(plain);
+    let next =
+        Advice::named("Send edit blocks with {apply()}; or write the text as it should be, without markers.").or(plain);
     Error::new(Code::EditUnparsable, what)
         .evidence(format!("Line {}: {line}", at + 1))
         .next(next.and(&super::advice_if_intended()))

@@ -3,8 +3,7 @@
 use super::{
     EXPLAINED_FAILURES_MAX, OpOutcome, PlacedOp, ResolvedEdit, named, number, outcome, place, together, tolerated,
 };
-use crate::advice;
-use crate::advice::Phrase;
+use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::conflict;
@@ -82,7 +81,7 @@ pub(super) fn one_by_one(
             ),
         )
         .next(
-            advice!["Send them with ", Phrase::Set("order", "together".into()), ", or in several calls."]
+            Advice::named("Send them with {order=\"together\"}, or in several calls.")
                 .or("Send them in several calls."),
         ));
     }

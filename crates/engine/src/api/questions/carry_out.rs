@@ -129,8 +129,8 @@ fn is_written(context: &Context, record: &QuestionRecord) -> bool {
     let Some(states) = record.question.states.as_ref().filter(|states| !states.is_empty()) else { return false };
     states.iter().all(|state| {
         let Some(after) = &state.after else { return false };
-        let Ok(place) = context.store().resolve_no_follow(&path_of_json(&state.file)) else { return false };
-        let Ok(now) = current_side(context, &place) else { return false };
+        let Ok(path) = context.store().resolve_no_follow(&path_of_json(&state.file)) else { return false };
+        let Ok(now) = current_side(context, &path) else { return false };
         now.map_or_else(String::new, |now| now.content.to_string()) == *after
     })
 }

@@ -133,17 +133,16 @@ pub struct WriteCall<'a> {
     options: EditOptions,
 }
 
+setters! {
+    impl WriteCall<'a> {
+        /// Makes the call fail if the file exists already.
+        create_new() { create_new = true }
+        /// Sets the options of the call.
+        options(options: EditOptions) { options = options }
+    }
+}
+
 impl<'a> WriteCall<'a> {
-    /// Makes the call fail if the file exists already.
-    pub fn create_new(self) -> WriteCall<'a> {
-        WriteCall { create_new: true, ..self }
-    }
-
-    /// Sets the options of the call.
-    pub fn options(self, options: EditOptions) -> WriteCall<'a> {
-        WriteCall { options, ..self }
-    }
-
     /// Writes the file.
     ///
     /// Errors: `read.required` for an existing file that the session has not read completely; `stale.*`, `path.*`,
@@ -181,48 +180,26 @@ pub struct ApplyCall<'a> {
     options: EditOptions,
 }
 
+setters! {
+    impl ApplyCall<'a> {
+        /// Sets the format of the text (default: detected).
+        format(name: impl Into<String>) { input.format = Some(name.into()) }
+        /// Sets the absolute directory that relative names in the text begin at (default: the first root).
+        directory(directory: impl Into<String>) { input.directory = Some(directory.into()) }
+        /// Sets the file that the text is about, if it names none.
+        file(file: impl Into<String>) { input.file = Some(file.into()) }
+        /// Sets the number of leading directories to remove from every name (default: detected).
+        strip(strip: usize) { input.strip = Some(strip) }
+        /// Applies every change in reverse.
+        reverse() { input.reverse = true }
+        /// Allows created and moved files to replace existing ones.
+        overwrite() { input.overwrite = true }
+        /// Sets the options of the call.
+        options(options: EditOptions) { options = options }
+    }
+}
+
 impl<'a> ApplyCall<'a> {
-    /// Sets the format of the text (default: detected).
-    pub fn format(mut self, name: impl Into<String>) -> ApplyCall<'a> {
-        self.input.format = Some(name.into());
-        self
-    }
-
-    /// Sets the absolute directory that relative names in the text begin at (default: the first root).
-    pub fn directory(mut self, directory: impl Into<String>) -> ApplyCall<'a> {
-        self.input.directory = Some(directory.into());
-        self
-    }
-
-    /// Sets the file that the text is about, if it names none.
-    pub fn file(mut self, file: impl Into<String>) -> ApplyCall<'a> {
-        self.input.file = Some(file.into());
-        self
-    }
-
-    /// Sets the number of leading directories to remove from every name (default: detected).
-    pub fn strip(mut self, strip: usize) -> ApplyCall<'a> {
-        self.input.strip = Some(strip);
-        self
-    }
-
-    /// Applies every change in reverse.
-    pub fn reverse(mut self) -> ApplyCall<'a> {
-        self.input.reverse = true;
-        self
-    }
-
-    /// Allows created and moved files to replace existing ones.
-    pub fn overwrite(mut self) -> ApplyCall<'a> {
-        self.input.overwrite = true;
-        self
-    }
-
-    /// Sets the options of the call.
-    pub fn options(self, options: EditOptions) -> ApplyCall<'a> {
-        ApplyCall { options, ..self }
-    }
-
     /// Makes all edits, or none.
     ///
     /// Errors: `edit.unparsable` for a text in no format; and those of [`EditCall::run`].

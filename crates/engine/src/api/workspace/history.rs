@@ -40,6 +40,17 @@ pub struct HistoryCall<'a> {
     query: OperationQuery,
 }
 
+setters! {
+    impl HistoryCall<'a> {
+        /// Sets the maximum number of operations (default: 100).
+        limit(operations: usize) { query.most = operations }
+        /// Sets the maximum number of files that are listed of each operation (default: 100).
+        files(files: usize) { query.files = files }
+        /// Continues after another page, by its [`OperationPage::next`].
+        from(next: impl Into<String>) { query.from = Some(next.into()) }
+    }
+}
+
 impl<'a> HistoryCall<'a> {
     /// Restricts the list to operations of this session.
     pub fn own(mut self) -> HistoryCall<'a> {
@@ -50,24 +61,6 @@ impl<'a> HistoryCall<'a> {
     /// Restricts the list to operations that changed this file.
     pub fn of_file(mut self, path: impl AsRef<Path>) -> HistoryCall<'a> {
         self.query.path = Some(self.session.absolute(path.as_ref()));
-        self
-    }
-
-    /// Sets the maximum number of operations (default: 100).
-    pub fn limit(mut self, operations: usize) -> HistoryCall<'a> {
-        self.query.most = operations;
-        self
-    }
-
-    /// Sets the maximum number of files that are listed of each operation (default: 100).
-    pub fn files(mut self, files: usize) -> HistoryCall<'a> {
-        self.query.files = files;
-        self
-    }
-
-    /// Continues after another page, by its [`OperationPage::next`].
-    pub fn from(mut self, next: impl Into<String>) -> HistoryCall<'a> {
-        self.query.from = Some(next.into());
         self
     }
 
@@ -103,6 +96,19 @@ pub struct RestoreCall<'a> {
     diff: bool,
 }
 
+setters! {
+    impl RestoreCall<'a> {
+        /// Restores only these hunks of the operation; the first one is 1.
+        hunks(hunks: impl IntoIterator<Item = usize>) { input.hunks = Some(hunks.into_iter().collect()) }
+        /// Makes the call a dry run: it plans everything and writes nothing.
+        dry_run() { input.dry_run = true }
+        /// Allows a restore that cannot be undone afterwards.
+        irreversible() { input.irreversible = true }
+        /// Requests the change as a unified diff.
+        diff() { diff = true }
+    }
+}
+
 impl<'a> RestoreCall<'a> {
     /// Restores the file as it was before the operation (default: after it).
     pub fn before(mut self) -> RestoreCall<'a> {
@@ -110,29 +116,6 @@ impl<'a> RestoreCall<'a> {
             self.input.id.push('^');
         }
         self
-    }
-
-    /// Restores only these hunks of the operation; the first one is 1.
-    pub fn hunks(mut self, hunks: impl IntoIterator<Item = usize>) -> RestoreCall<'a> {
-        self.input.hunks = Some(hunks.into_iter().collect());
-        self
-    }
-
-    /// Makes the call a dry run: it plans everything and writes nothing.
-    pub fn dry_run(mut self) -> RestoreCall<'a> {
-        self.input.dry_run = true;
-        self
-    }
-
-    /// Allows a restore that cannot be undone afterwards.
-    pub fn irreversible(mut self) -> RestoreCall<'a> {
-        self.input.irreversible = true;
-        self
-    }
-
-    /// Requests the change as a unified diff.
-    pub fn diff(self) -> RestoreCall<'a> {
-        RestoreCall { diff: true, ..self }
     }
 
     /// Restores the file.

@@ -37,61 +37,36 @@ pub struct EditOptions {
     pub(super) diff: bool,
 }
 
+setters! {
+    impl EditOptions {
+        /// Sets the version that the edit is based on: a tag that a read or an edit returned (default: the last version
+        /// that the session saw).
+        tag(tag: Tag) { tag = Some(tag) }
+        /// Sets the encoding of the file, if it is neither UTF-8 nor marked.
+        encoding(label: impl Into<String>) { encoding = Some(label.into()) }
+        /// Sets the reaction to a file that changed since it was read (default: the session's).
+        on_stale(on_stale: StalePolicy) { on_stale = Some(on_stale) }
+        /// Sets the tolerance of matching (default: the configuration's).
+        matching(matching: Matching) { matching = Some(matching) }
+        /// Makes the call a dry run: it plans everything and writes nothing.
+        dry_run() { dry_run = true }
+        /// Applies the edits that can be applied, and reports the others.
+        partial() { partial = true }
+        /// Allows the edit to make JSON, TOML or YAML invalid.
+        allow_invalid() { allow_invalid = true }
+        /// Allows a change that cannot be undone afterwards.
+        irreversible() { irreversible = true }
+        /// Applies the edit again although the file already has its result.
+        repeat() { repeat = true }
+        /// Requests the change of each file as a unified diff.
+        diff() { diff = true }
+    }
+}
+
 impl EditOptions {
     /// Creates options that are all unset.
     pub fn new() -> EditOptions {
         EditOptions::default()
-    }
-
-    /// Sets the version that the edit is based on: a tag that a read or an edit returned (default: the last version
-    /// that the session saw).
-    pub fn tag(self, tag: Tag) -> EditOptions {
-        EditOptions { tag: Some(tag), ..self }
-    }
-
-    /// Sets the encoding of the file, if it is neither UTF-8 nor marked.
-    pub fn encoding(self, label: impl Into<String>) -> EditOptions {
-        EditOptions { encoding: Some(label.into()), ..self }
-    }
-
-    /// Sets the reaction to a file that changed since it was read (default: the session's).
-    pub fn on_stale(self, on_stale: StalePolicy) -> EditOptions {
-        EditOptions { on_stale: Some(on_stale), ..self }
-    }
-
-    /// Sets the tolerance of matching (default: the configuration's).
-    pub fn matching(self, matching: Matching) -> EditOptions {
-        EditOptions { matching: Some(matching), ..self }
-    }
-
-    /// Makes the call a dry run: it plans everything and writes nothing.
-    pub fn dry_run(self) -> EditOptions {
-        EditOptions { dry_run: true, ..self }
-    }
-
-    /// Applies the edits that can be applied, and reports the others.
-    pub fn partial(self) -> EditOptions {
-        EditOptions { partial: true, ..self }
-    }
-
-    /// Allows the edit to make JSON, TOML or YAML invalid.
-    pub fn allow_invalid(self) -> EditOptions {
-        EditOptions { allow_invalid: true, ..self }
-    }
-
-    /// Allows a change that cannot be undone afterwards.
-    pub fn irreversible(self) -> EditOptions {
-        EditOptions { irreversible: true, ..self }
-    }
-
-    /// Applies the edit again although the file already has its result.
-    pub fn repeat(self) -> EditOptions {
-        EditOptions { repeat: true, ..self }
-    }
-
-    /// Requests the change of each file as a unified diff.
-    pub fn diff(self) -> EditOptions {
-        EditOptions { diff: true, ..self }
     }
 
     /// Returns the origin of a call with these options; `parts` identify its input.

@@ -33,6 +33,25 @@ pub struct SearchCall<'a> {
     input: SearchInput,
 }
 
+setters! {
+    impl SearchCall<'a> {
+        /// Searches for the pattern as plain text.
+        literal() { input.literal = true }
+        /// Ignores case.
+        ignore_case() { input.ignore_case = true }
+        /// Lets the pattern match across lines.
+        multiline() { input.multiline = true }
+        /// Also searches files and directories whose names begin with a dot.
+        hidden() { input.hidden = true }
+        /// Also searches files that .gitignore and .ignore exclude.
+        no_ignore() { input.no_ignore = true }
+        /// Sets the number of lines before and after each hit (default: 0).
+        context(lines: usize) { input.context = lines }
+        /// Sets the maximum number of hits (default: 100).
+        limit(hits: usize) { input.limit = Some(hits) }
+    }
+}
+
 impl<'a> SearchCall<'a> {
     /// Sets the directory or file to search (default: the first root).
     pub fn path(mut self, path: impl AsRef<Path>) -> SearchCall<'a> {
@@ -40,51 +59,9 @@ impl<'a> SearchCall<'a> {
         self
     }
 
-    /// Searches for the pattern as plain text.
-    pub fn literal(mut self) -> SearchCall<'a> {
-        self.input.literal = true;
-        self
-    }
-
-    /// Ignores case.
-    pub fn ignore_case(mut self) -> SearchCall<'a> {
-        self.input.ignore_case = true;
-        self
-    }
-
-    /// Lets the pattern match across lines.
-    pub fn multiline(mut self) -> SearchCall<'a> {
-        self.input.multiline = true;
-        self
-    }
-
     /// Searches only these files, as `*.rs` or `src/**`; with `!` before a pattern, all but these.
     pub fn glob(mut self, glob: impl Into<String>) -> SearchCall<'a> {
         self.input.glob.push(glob.into());
-        self
-    }
-
-    /// Also searches files and directories whose names begin with a dot.
-    pub fn hidden(mut self) -> SearchCall<'a> {
-        self.input.hidden = true;
-        self
-    }
-
-    /// Also searches files that .gitignore and .ignore exclude.
-    pub fn no_ignore(mut self) -> SearchCall<'a> {
-        self.input.no_ignore = true;
-        self
-    }
-
-    /// Sets the number of lines before and after each hit (default: 0).
-    pub fn context(mut self, lines: usize) -> SearchCall<'a> {
-        self.input.context = lines;
-        self
-    }
-
-    /// Sets the maximum number of hits (default: 100).
-    pub fn limit(mut self, hits: usize) -> SearchCall<'a> {
-        self.input.limit = Some(hits);
         self
     }
 

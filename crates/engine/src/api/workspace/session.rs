@@ -94,8 +94,8 @@ impl Session {
     /// Returns the content of a file.
     pub(super) fn bytes(&self, path: &Path) -> Result<Option<Vec<u8>>> {
         self.run("read", |call| {
-            let place = call.resolve_path(self.absolute(path), Access::Read)?;
-            Ok(call.load_binary(&place)?.map(|file| file.snapshot.raw().to_vec()))
+            let safe_path = call.resolve_path(self.absolute(path), Access::Read)?;
+            Ok(call.load_binary(&safe_path)?.map(|file| file.snapshot.raw().to_vec()))
         })
     }
 }

@@ -36,53 +36,31 @@ pub struct UndoOutcome {
     pub change: ChangeOutcome,
 }
 
+setters! {
+    impl UndoCall<'a> {
+        /// Selects this operation, as [`ChangeOutcome::operation`] names it.
+        operation(operation: OperationId) { input.id = Some(operation.to_string()) }
+        /// Selects that many operations, the newest first: all or none.
+        last(count: usize) { input.last = Some(count) }
+        /// Undoes the last undo instead.
+        redo() { input.redo = true }
+        /// Also selects operations of other sessions.
+        any_session() { input.any_session = true }
+        /// Makes the call a dry run: it plans everything and writes nothing.
+        dry_run() { input.dry_run = true }
+        /// Allows an undo that cannot be redone afterwards.
+        irreversible() { input.irreversible = true }
+        /// Requests the change of each file as a unified diff.
+        diff() { diff = true }
+    }
+}
+
 impl<'a> UndoCall<'a> {
-    /// Selects this operation, as [`ChangeOutcome::operation`] names it.
-    pub fn operation(mut self, operation: OperationId) -> UndoCall<'a> {
-        self.input.id = Some(operation.to_string());
-        self
-    }
-
-    /// Selects that many operations, the newest first: all or none.
-    pub fn last(mut self, count: usize) -> UndoCall<'a> {
-        self.input.last = Some(count);
-        self
-    }
-
     /// Selects the last operation that changed this file; all its files are undone.
     pub fn of_file(mut self, path: impl AsRef<Path>) -> UndoCall<'a> {
         let path = self.session.absolute(path.as_ref());
         self.input.file_path = Some(path.to_string_lossy().into_owned());
         UndoCall { path: Some(path), ..self }
-    }
-
-    /// Undoes the last undo instead.
-    pub fn redo(mut self) -> UndoCall<'a> {
-        self.input.redo = true;
-        self
-    }
-
-    /// Also selects operations of other sessions.
-    pub fn any_session(mut self) -> UndoCall<'a> {
-        self.input.any_session = true;
-        self
-    }
-
-    /// Makes the call a dry run: it plans everything and writes nothing.
-    pub fn dry_run(mut self) -> UndoCall<'a> {
-        self.input.dry_run = true;
-        self
-    }
-
-    /// Allows an undo that cannot be redone afterwards.
-    pub fn irreversible(mut self) -> UndoCall<'a> {
-        self.input.irreversible = true;
-        self
-    }
-
-    /// Requests the change of each file as a unified diff.
-    pub fn diff(self) -> UndoCall<'a> {
-        UndoCall { diff: true, ..self }
     }
 
     /// Undoes the operations, all or none.

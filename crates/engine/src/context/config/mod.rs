@@ -42,10 +42,10 @@ use std::sync::Arc;
 /// Bytes of the largest file that is opened by default.
 pub const FILE_BYTES_MAX: u64 = 16 << 30;
 
-/// The default where no rule applies.
+/// The effect of a rule, or of the default where no rule applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PolicyMode {
-    /// Allow.
+    /// Allow. A rule also lifts the built-in guard.
     #[default]
     Allow,
     /// Require approval.
@@ -57,17 +57,6 @@ pub enum PolicyMode {
 impl OptionValue for PolicyMode {
     const NAMED_VALUES: &'static [(&'static str, PolicyMode)] =
         &[("allow", PolicyMode::Allow), ("ask", PolicyMode::Ask), ("deny", PolicyMode::Deny)];
-}
-
-/// The list that a rule belongs to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum RuleList {
-    /// Lifts the built-in guard, and the default [`PolicyMode`].
-    Allow,
-    /// Requires approval.
-    Ask,
-    /// Refuses.
-    Deny,
 }
 
 /// Settings of an engine. [`Config::default`] applies without any file.
@@ -241,11 +230,11 @@ impl Config {
     }
 
     fn add_policy(&mut self, policy: &file::PolicySection, source: RuleSource<'_>) -> Result<()> {
-        for (list, texts) in
-            [(RuleList::Deny, &policy.deny), (RuleList::Ask, &policy.ask), (RuleList::Allow, &policy.allow)]
+        for (effect, texts) in
+            [(PolicyMode::Deny, &policy.deny), (PolicyMode::Ask, &policy.ask), (PolicyMode::Allow, &policy.allow)]
         {
             for text in texts {
-                self.add(list, text, source)?;
+                self.add(effect, text, source)?;
             }
         }
         if !source.trusted && !policy.allow.is_empty() {
@@ -367,13 +356,13 @@ impl Config {
     }
 
     /// Adds a rule; allow rules of an untrusted source are ignored.
-    fn add(&mut self, list: RuleList, text: &str, source: RuleSource<'_>) -> Result<()> {
+    fn add(&mut self, effect: PolicyMode, text: &str, source: RuleSource<'_>) -> Result<()> {
         let rule = PathRule::new(text, source)?;
-        match list {
-            RuleList::Deny => self.deny.push(rule),
-            RuleList::Ask => self.ask.push(rule),
-            RuleList::Allow if source.trusted => self.allow.push(rule),
-            RuleList::Allow => {}
+        match effect {
+            PolicyMode::Deny => self.deny.push(rule),
+            PolicyMode::Ask => self.ask.push(rule),
+            PolicyMode::Allow if source.trusted => self.allow.push(rule),
+            PolicyMode::Allow => {}
         }
         Ok(())
     }
@@ -385,8 +374,8 @@ impl Config {
     pub fn with_claude_settings(mut self, text: &str, origin: &str, base: &Path, trusted: bool) -> Result<Config> {
         let home = self.home.clone();
         let source = RuleSource { origin, trusted, base: Some(base), home: home.as_deref() };
-        for (list, rule) in claude::rules(text).map_err(|what| invalid(origin, &what))? {
-            self.add(list, &rule, source)?;
+        for (effect, rule) in claude::rules(text).map_err(|what| invalid(origin, &what))? {
+            self.add(effect, &rule, source)?;
         }
         Ok(self)
     }
@@ -400,26 +389,26 @@ impl Config {
     ///
     /// Errors: `call.invalid` for an invalid rule.
     pub fn with_allow_rule(self, rule: &str, origin: &str) -> Result<Config> {
-        self.typed(RuleList::Allow, rule, origin)
+        self.typed(PolicyMode::Allow, rule, origin)
     }
 
     /// Adds a rule that requires approval.
     ///
     /// Errors: `call.invalid` for an invalid rule.
     pub fn with_ask_rule(self, rule: &str, origin: &str) -> Result<Config> {
-        self.typed(RuleList::Ask, rule, origin)
+        self.typed(PolicyMode::Ask, rule, origin)
     }
 
     /// Adds a deny rule.
     ///
     /// Errors: `call.invalid` for an invalid rule.
     pub fn with_deny_rule(self, rule: &str, origin: &str) -> Result<Config> {
-        self.typed(RuleList::Deny, rule, origin)
+        self.typed(PolicyMode::Deny, rule, origin)
     }
 
-    fn typed(mut self, list: RuleList, rule: &str, origin: &str) -> Result<Config> {
+    fn typed(mut self, effect: PolicyMode, rule: &str, origin: &str) -> Result<Config> {
         let home = self.home.clone();
-        self.add(list, rule, RuleSource { home: home.as_deref(), ..RuleSource::new(origin, true) })?;
+        self.add(effect, rule, RuleSource { home: home.as_deref(), ..RuleSource::new(origin, true) })?;
         Ok(self)
     }
 

@@ -20,13 +20,13 @@ const SKIPPED_DIRECTORIES: &[&str] = &["objects", "node_modules"];
 /// guarded directories.
 ///
 /// Errors: `io.*` if a directory on the way cannot be read.
-pub(super) fn guarded_aliases(store: &dyn Store, place: &SafePath, access: Access) -> Result<Vec<PathBuf>> {
-    let (wanted, parts) = (spelled_out(access), place.relative());
+pub(super) fn guarded_aliases(store: &dyn Store, safe_path: &SafePath, access: Access) -> Result<Vec<PathBuf>> {
+    let (wanted, parts) = (spelled_out(access), safe_path.relative());
     let mut known: Vec<(FileMeta, PathBuf)> = Vec::new();
     let mut found = Vec::new();
     let mut last = None;
     let (mut folder, mut rest) = (PathBuf::new(), parts.iter());
-    for met in store.walk_components(place.root(), parts, wanted)? {
+    for met in store.walk_components(safe_path.root(), parts, wanted)? {
         let Some(part) = rest.next() else { break };
         let beside =
             met.siblings.into_iter().map(|(nth, it)| (&wanted.names()[nth], it)).filter(|(name, _)| *name != part);
@@ -40,7 +40,7 @@ pub(super) fn guarded_aliases(store: &dyn Store, place: &SafePath, access: Acces
     // A missing entry has no other name.
     let last = last.filter(|_| folder == *parts);
     if let Some(file) = last.filter(|it| it.links > 1 && !it.is_dir()) {
-        found.extend(hard_links(store, place, &file, access)?);
+        found.extend(hard_links(store, safe_path, &file, access)?);
     }
     Ok(found)
 }
@@ -50,20 +50,20 @@ fn leads_to(named: emendate_fs::NameInfo) -> FileMeta {
 }
 
 /// Returns guarded names of a file with several: next to it, in its ancestors, and in guarded directories there.
-fn hard_links(store: &dyn Store, place: &SafePath, file: &FileMeta, access: Access) -> Result<Option<PathBuf>> {
+fn hard_links(store: &dyn Store, safe_path: &SafePath, file: &FileMeta, access: Access) -> Result<Option<PathBuf>> {
     let mut folders: VecDeque<PathBuf> = VecDeque::new();
-    for above in place.relative().ancestors().skip(1) {
-        let (same, inner) = scan_directory(store, place.root(), above, file, |path| {
+    for above in safe_path.relative().ancestors().skip(1) {
+        let (same, inner) = scan_directory(store, safe_path.root(), above, file, |path| {
             guarded(&split(&fold_path(path)), access).is_some()
         })?;
-        if let Some(same) = same.filter(|same| same != place.relative()) {
+        if let Some(same) = same.filter(|same| same != safe_path.relative()) {
             return Ok(Some(same));
         }
         folders.extend(inner);
     }
     let mut left = EXAMINED_NAMES_MAX;
     while let Some(folder) = folders.pop_front() {
-        let (same, inner) = scan_directory(store, place.root(), &folder, file, |_| {
+        let (same, inner) = scan_directory(store, safe_path.root(), &folder, file, |_| {
             left = left.saturating_sub(1);
             left > 0
         })?;

@@ -208,10 +208,10 @@ const ASK_FOR_GUARD_CHANGE: &str =
     "Ask a person; they can allow it with [policy] allow in their own emend.toml, or with --allow on the command line.";
 
 /// True for secrets, even if a rule allows them: their contents are never stored.
-pub(crate) fn is_secret(place: &SafePath) -> bool {
-    is_secret_name(place.relative())
-        || (place.via_link().is_some()
-            && place.requested().file_name().is_some_and(|name| is_secret_name(Path::new(name))))
+pub(crate) fn is_secret(path: &SafePath) -> bool {
+    is_secret_name(path.relative())
+        || (path.via_link().is_some()
+            && path.requested().file_name().is_some_and(|name| is_secret_name(Path::new(name))))
 }
 
 /// True for a path that names a secret.
@@ -220,11 +220,11 @@ fn is_secret_name(path: &Path) -> bool {
 }
 
 /// Returns a warning for a person when this file is changed; one sentence.
-pub(crate) fn warning(place: &SafePath) -> Option<String> {
-    let folded = fold_path(place.relative());
+pub(crate) fn warning(path: &SafePath) -> Option<String> {
+    let folded = fold_path(path.relative());
     let names = split(&folded);
     let (_, why) = FLAGGED_FILES.iter().find(|(pattern, _)| covers(pattern, &names))?;
-    Some(format!("{} {why}.", with_slashes(&shown(place.relative()))))
+    Some(format!("{} {why}.", with_slashes(&shown(path.relative()))))
 }
 
 /// True for a file that agents read as instructions, such as `CLAUDE.md`.
@@ -270,11 +270,10 @@ impl Guard<'_> {
     ///
     /// Errors: `access.denied`; `access.ask` for a read that needs approval; `io.*` if a directory on the way cannot be
     /// read.
-    pub(crate) fn check(&self, place: &SafePath, access: Access) -> Result<()> {
-        self.check_name(place, access)?;
-        for other in self.requested_path(place).into_iter().chain(aliases::guarded_aliases(self.store, place, access)?)
-        {
-            self.check_verdict(place, &other, access)?;
+    pub(crate) fn check(&self, path: &SafePath, access: Access) -> Result<()> {
+        self.check_name(path, access)?;
+        for other in self.requested_path(path).into_iter().chain(aliases::guarded_aliases(self.store, path, access)?) {
+            self.check_verdict(path, &other, access)?;
         }
         Ok(())
     }
@@ -282,53 +281,57 @@ impl Guard<'_> {
     /// Checks the resolved path alone, without access to the disk.
     ///
     /// Errors: `access.denied`, `access.ask`.
-    pub(crate) fn check_name(&self, place: &SafePath, access: Access) -> Result<()> {
-        if self.own.is_some_and(|own| place.absolute().starts_with(own)) {
+    pub(crate) fn check_name(&self, path: &SafePath, access: Access) -> Result<()> {
+        if self.own.is_some_and(|own| path.absolute().starts_with(own)) {
             let next = "Do not change it; history, undo and restore use its contents.";
             let hit = BlockingRule { rule: "the state directory".to_owned(), origin: "emend itself".to_owned(), next };
-            return Err(denied(place, access, &hit, None));
+            return Err(denied(path, access, &hit, None));
         }
-        self.check_verdict(place, place.relative(), access)
+        self.check_verdict(path, path.relative(), access)
     }
 
     /// Returns the rule that requires approval before the file is changed.
     ///
     /// Errors: `io.*` if a directory on the way cannot be read.
-    pub(crate) fn asking_rule(&self, place: &SafePath) -> Result<Option<BlockingRule>> {
+    pub(crate) fn asking_rule(&self, safe_path: &SafePath) -> Result<Option<BlockingRule>> {
         if self.config.ask.is_empty() && self.config.default == PolicyMode::Allow {
             return Ok(None);
         }
-        let others =
-            self.requested_path(place).into_iter().chain(aliases::guarded_aliases(self.store, place, Access::Write)?);
-        let mut all = std::iter::once(place.relative().to_owned()).chain(others);
-        Ok(all.find_map(|path| match self.judge(place, &path, Access::Write) {
+        let others = self.requested_path(safe_path).into_iter().chain(aliases::guarded_aliases(
+            self.store,
+            safe_path,
+            Access::Write,
+        )?);
+        let mut all = std::iter::once(safe_path.relative().to_owned()).chain(others);
+        Ok(all.find_map(|path| match self.judge(safe_path, &path, Access::Write) {
             AccessVerdict::Ask(hit) => Some(hit),
             AccessVerdict::Free | AccessVerdict::Denied(_) => None,
         }))
     }
 
-    fn check_verdict(&self, place: &SafePath, path: &Path, access: Access) -> Result<()> {
-        let other = (path != place.relative()).then_some(path);
-        match self.judge(place, path, access) {
-            AccessVerdict::Denied(hit) => Err(denied(place, access, &hit, other)),
-            AccessVerdict::Ask(hit) if access == Access::Read => Err(unapproved(place, &hit)),
+    fn check_verdict(&self, safe_path: &SafePath, path: &Path, access: Access) -> Result<()> {
+        let other = (path != safe_path.relative()).then_some(path);
+        match self.judge(safe_path, path, access) {
+            AccessVerdict::Denied(hit) => Err(denied(safe_path, access, &hit, other)),
+            AccessVerdict::Ask(hit) if access == Access::Read => Err(unapproved(safe_path, &hit)),
             AccessVerdict::Ask(_) | AccessVerdict::Free => Ok(()),
         }
     }
 
     /// Returns the path as named, relative to the root, if links led elsewhere.
-    fn requested_path(&self, place: &SafePath) -> Option<PathBuf> {
-        place.via_link()?;
-        let root = self.store.roots().get(place.root())?;
-        let asked = place.requested();
+    fn requested_path(&self, path: &SafePath) -> Option<PathBuf> {
+        path.via_link()?;
+        let root = self.store.roots().get(path.root())?;
+        let asked = path.requested();
         let below = asked.strip_prefix(&root.given).or_else(|_| asked.strip_prefix(&root.canonical)).ok()?;
         Some(below.components().filter(|part| matches!(part, Component::Normal(_))).collect())
     }
 
     /// Applies the rules to a path below the root: deny takes precedence over ask, and ask over allow.
-    fn judge(&self, place: &SafePath, path: &Path, access: Access) -> AccessVerdict {
+    fn judge(&self, safe_path: &SafePath, path: &Path, access: Access) -> AccessVerdict {
         let folded = fold_path(path);
-        let absolute = self.store.roots().get(place.root()).map_or(PathBuf::new(), |root| root.canonical.join(path));
+        let absolute =
+            self.store.roots().get(safe_path.root()).map_or(PathBuf::new(), |root| root.canonical.join(path));
         let about = |rule: &&PathRule| rule.matches(Path::new(&folded), &absolute) || rule.matches(path, &absolute);
         // A file that must not be read must not be edited either: the reply would show it.
         let mut denying = self
@@ -404,19 +407,19 @@ fn is_named(name: &str, pattern: &str) -> bool {
     }
 }
 
-fn denied(place: &SafePath, access: Access, hit: &BlockingRule, other: Option<&Path>) -> Error {
+fn denied(path: &SafePath, access: Access, hit: &BlockingRule, other: Option<&Path>) -> Error {
     let what = match access {
         Access::Read => "File is denied for reading by your permission settings.",
         Access::Write => "File is in a directory that is denied by your permission settings.",
     };
-    denied_as(what, place, hit, other)
+    denied_as(what, path, hit, other)
 }
 
-fn denied_as(what: &'static str, place: &SafePath, hit: &BlockingRule, other: Option<&Path>) -> Error {
+fn denied_as(what: &'static str, path: &SafePath, hit: &BlockingRule, other: Option<&Path>) -> Error {
     let BlockingRule { rule, origin, next } = hit;
     let is = other.map_or(String::new(), |other| format!("is the same as {}, which ", shown(other)));
     Error::new(Code::AccessDenied, what)
-        .evidence(format!("{} {is}matches the rule `{rule}` of {origin}.", place.shown()))
+        .evidence(format!("{} {is}matches the rule `{rule}` of {origin}.", path.shown()))
         .next(*next)
         .fact("rule", rule.clone())
         .fact("origin", origin.clone())
@@ -425,16 +428,16 @@ fn denied_as(what: &'static str, place: &SafePath, hit: &BlockingRule, other: Op
 /// Applies the rules about new files, `Write(PATTERN)`, to creating this one.
 ///
 /// Errors: `access.denied`.
-pub(crate) fn check_creation(config: &Config, place: &SafePath) -> Result<Option<BlockingRule>> {
-    match config.deny.iter().find(|rule| is_creation_rule(place, rule)) {
-        Some(rule) => Err(denied(place, Access::Write, &BlockingRule::of(rule), None)),
-        None => Ok(config.ask.iter().find(|rule| is_creation_rule(place, rule)).map(BlockingRule::of)),
+pub(crate) fn check_creation(config: &Config, path: &SafePath) -> Result<Option<BlockingRule>> {
+    match config.deny.iter().find(|rule| is_creation_rule(path, rule)) {
+        Some(rule) => Err(denied(path, Access::Write, &BlockingRule::of(rule), None)),
+        None => Ok(config.ask.iter().find(|rule| is_creation_rule(path, rule)).map(BlockingRule::of)),
     }
 }
 
 /// True for a rule about creating this path.
-fn is_creation_rule(place: &SafePath, rule: &PathRule) -> bool {
-    rule.is_about_creation() && rule.matches(place.relative(), place.absolute())
+fn is_creation_rule(path: &SafePath, rule: &PathRule) -> bool {
+    rule.is_about_creation() && rule.matches(path.relative(), path.absolute())
 }
 
 const NO_DOCUMENTATION: &str = "Creating documentation files (*.md, README) requires explicit user request.";
@@ -445,13 +448,12 @@ const IF_DOCUMENTATION: &str = "Focus on code implementation unless specifically
 /// it.
 ///
 /// Errors: `access.denied`.
-pub(crate) fn documentation(config: &Config, place: &SafePath, mode: PolicyMode) -> Result<Option<BlockingRule>> {
-    let folded = fold_path(place.relative());
+pub(crate) fn documentation(config: &Config, path: &SafePath, mode: PolicyMode) -> Result<Option<BlockingRule>> {
+    let folded = fold_path(path.relative());
     let name = split(&folded).pop().unwrap_or_default().to_owned();
     if !(is_markdown(&name) || name.starts_with("readme"))
         || config.allow.iter().any(|rule| {
-            (rule.is_about(Access::Write) || rule.is_about_creation())
-                && rule.matches(place.relative(), place.absolute())
+            (rule.is_about(Access::Write) || rule.is_about_creation()) && rule.matches(path.relative(), path.absolute())
         })
     {
         return Ok(None);
@@ -461,7 +463,7 @@ pub(crate) fn documentation(config: &Config, place: &SafePath, mode: PolicyMode)
         AccessVerdict::Ask(hit) => Ok(Some(hit)),
         AccessVerdict::Denied(hit) => {
             let hit = BlockingRule { next: IF_DOCUMENTATION, ..hit };
-            Err(denied_as(NO_DOCUMENTATION, place, &hit, None))
+            Err(denied_as(NO_DOCUMENTATION, path, &hit, None))
         }
     }
 }
@@ -471,9 +473,9 @@ fn is_markdown(name: &str) -> bool {
 }
 
 /// Creates the error for a file whose reading needs approval.
-fn unapproved(place: &SafePath, hit: &BlockingRule) -> Error {
+fn unapproved(path: &SafePath, hit: &BlockingRule) -> Error {
     Error::new(Code::AccessAsk, "A person must approve this before the file is read.")
-        .evidence(format!("{} matches the rule `{}` of {}.", place.shown(), hit.rule, hit.origin))
+        .evidence(format!("{} matches the rule `{}` of {}.", path.shown(), hit.rule, hit.origin))
         .next("Ask the person to allow it in their configuration, or to give you what you need from it.")
         .fact("rule", hit.rule.clone())
         .fact("origin", hit.origin.clone())

@@ -193,9 +193,9 @@ const ABSOLUTE_RULE: &str = if cfg!(windows) { "deny = ['//C:/r/x/**']" } else {
 fn verdicts(text: &str, path: &str) -> [&'static str; 2] {
     let config = Config::default().with_file(text, "test", true).unwrap();
     let store = store();
-    let place = place(&store, path);
+    let safe_path = place(&store, path);
     let guard = Guard { config: &config, store: &store, own: None };
-    [Access::Write, Access::Read].map(|access| match guard.judge(&place, place.relative(), access) {
+    [Access::Write, Access::Read].map(|access| match guard.judge(&safe_path, safe_path.relative(), access) {
         super::AccessVerdict::Free => "free",
         super::AccessVerdict::Ask(_) => "ask",
         super::AccessVerdict::Denied(_) => "denied",
@@ -238,8 +238,8 @@ fn documentation_follows_the_policy() {
     let store = store();
     let asks = |text: &str, path: &str| {
         let config = Config::default().with_file(text, "test", true).unwrap();
-        let place = place(&store, path);
-        super::documentation(&config, &place, config.documentation).map(|hit| hit.is_some())
+        let safe_path = place(&store, path);
+        super::documentation(&config, &safe_path, config.documentation).map(|hit| hit.is_some())
     };
     let (ask, deny) = ("[policy]\ndocumentation = 'ask'\n", "[policy]\ndocumentation = 'deny'\n");
     assert!(asks(ask, "docs/x.MD").unwrap() && asks(ask, "README").unwrap() && !asks(ask, "a.rs").unwrap());

@@ -24,8 +24,8 @@ use std::sync::atomic::AtomicBool;
 const LISTED_SYMBOLS_MAX: usize = 20;
 
 /// Returns the language of a file, if its grammar is built in.
-pub(crate) fn language(place: &SafePath, text: &str) -> Option<Language> {
-    Language::of(place.absolute(), text.lines().next().unwrap_or_default())
+pub(crate) fn language(path: &SafePath, text: &str) -> Option<Language> {
+    Language::of(path.absolute(), text.lines().next().unwrap_or_default())
 }
 
 /// Access of one call to the grammars.
@@ -46,19 +46,14 @@ impl Grammars<'_> {
     /// Asks a question about a file.
     ///
     /// Errors: `syntax.unknown`, `call.cancelled`.
-    pub(crate) fn ask(
-        &self,
-        place: &SafePath,
-        text: &str,
-        about: QuerySubject<'_>,
-    ) -> Result<(SyntaxAnswer, Language)> {
-        let Some(language) = language(place, text) else {
-            if let Some(name) = Language::not_built(place.absolute()) {
+    pub(crate) fn ask(&self, path: &SafePath, text: &str, about: QuerySubject<'_>) -> Result<(SyntaxAnswer, Language)> {
+        let Some(language) = language(path, text) else {
+            if let Some(name) = Language::not_built(path.absolute()) {
                 let what = format!("This build has no grammar of {name}; the build `full` has it.");
-                return Err(Error::new(Code::SyntaxNotBuilt, what).evidence(place.shown()).next(without_symbols()));
+                return Err(Error::new(Code::SyntaxNotBuilt, what).evidence(path.shown()).next(without_symbols()));
             }
             let names: Vec<&str> = Language::all().map(Language::name).collect();
-            return Err(unknown_syntax(place, "The language of this file is not known.".to_owned())
+            return Err(unknown_syntax(path, "The language of this file is not known.".to_owned())
                 .evidence(format!("Known here: {}.", names.join(", "))));
         };
         let question = SyntaxQuery { language, limits: ParseLimits::ASKED, text: Cow::Borrowed(text), about };
@@ -67,10 +62,10 @@ impl Grammars<'_> {
         match asked.and_then(|answered| answered.answer.ok_or(NoAnswerReason::Beyond)) {
             Ok(answer) => Ok((answer, language)),
             Err(NoAnswerReason::Beyond) => {
-                Err(unknown_syntax(place, format!("The file is too large or too deep to be parsed as {name}.")))
+                Err(unknown_syntax(path, format!("The file is too large or too deep to be parsed as {name}.")))
             }
             Err(NoAnswerReason::Failed) => Err(unknown_syntax(
-                place,
+                path,
                 format!(
                     "The grammar of {name} fails on this file: it crashes, or takes too much time or memory. The file is not parsed again until it changes."
                 ),
@@ -80,8 +75,8 @@ impl Grammars<'_> {
     }
 
     /// Returns the symbols of a text in the language of a file; `None` without a grammar.
-    pub(crate) fn symbols(&self, place: &SafePath, text: &str) -> Option<Vec<Symbol>> {
-        match self.ask(place, text, QuerySubject::Outline) {
+    pub(crate) fn symbols(&self, path: &SafePath, text: &str) -> Option<Vec<Symbol>> {
+        match self.ask(path, text, QuerySubject::Outline) {
             Ok((SyntaxAnswer::Outline(outline, _), _)) if !outline.cut => Some(outline.symbols),
             _ => None,
         }
@@ -89,19 +84,20 @@ impl Grammars<'_> {
 
     /// Returns the 0-based lines of a text in the language of a file that begin inside of a string whose value contains
     /// the indentation; none without a grammar.
-    pub(crate) fn rows_in_strings(&self, place: &SafePath, text: &str) -> Vec<usize> {
-        match self.ask(place, text, QuerySubject::RowsInStrings) {
+    pub(crate) fn rows_in_strings(&self, path: &SafePath, text: &str) -> Vec<usize> {
+        match self.ask(path, text, QuerySubject::RowsInStrings) {
             Ok((SyntaxAnswer::RowsInStrings(rows), _)) => rows,
             _ => Vec::new(),
         }
     }
 
     /// Returns the lines of a symbol, for reading: the first one and their number.
-    pub(crate) fn lines_of(&self, place: &SafePath, text: &str, path: &str) -> Result<(usize, usize)> {
-        let (answer, _) = self.ask(place, text, QuerySubject::Definition(target(path, None)))?;
+    pub(crate) fn lines_of(&self, safe_path: &SafePath, text: &str, path: &str) -> Result<(usize, usize)> {
+        let (answer, _) = self.ask(safe_path, text, QuerySubject::Definition(target(path, None)))?;
         let SyntaxAnswer::Definition(definition) = answer else { return Err(unfit()) };
-        let symbol = only_symbol(place, path, definition, |it| {
-            let call = raw_path::call(place.absolute(), json!({ "offset": it.above, "limit": it.last - it.above + 1 }));
+        let symbol = only_symbol(safe_path, path, definition, |it| {
+            let call =
+                raw_path::call(safe_path.absolute(), json!({ "offset": it.above, "limit": it.last - it.above + 1 }));
             advice!["Give the whole path, or one of them by its lines: ", Phrase::Call("read", call), "."]
                 .or("Give the whole path.")
         })?;
@@ -113,7 +109,7 @@ impl Grammars<'_> {
     /// Errors: those of [`Grammars::ask`] and [`only_symbol`], and those of the action.
     pub(crate) fn splices(
         &self,
-        place: &SafePath,
+        path: &SafePath,
         text: &str,
         named: SymbolRef<'_>,
         action: SymbolAction,
@@ -121,10 +117,10 @@ impl Grammars<'_> {
         next: impl FnOnce(&Symbol) -> Advice,
     ) -> Result<Splices> {
         let about = QuerySubject::Edit { target: target(named.path, named.line), action, new: Cow::Borrowed(new) };
-        match self.ask(place, text, about)?.0 {
+        match self.ask(path, text, about)?.0 {
             SyntaxAnswer::Edit(splices) => splices.map_err(WireError::into_error),
             SyntaxAnswer::Definition(definition) => {
-                only_symbol(place, named.path, definition, next).and_then(|_| Err(unfit()))
+                only_symbol(path, named.path, definition, next).and_then(|_| Err(unfit()))
             }
             _ => Err(unfit()),
         }
@@ -134,10 +130,10 @@ impl Grammars<'_> {
     /// it.
     pub(crate) fn syntax_problem(
         &self,
-        place: &SafePath,
+        path: &SafePath,
         snapshot: &Snapshot,
     ) -> Option<std::result::Result<DiagnosticReport, DiagnosticsFailure>> {
-        let (answer, language) = self.ask(place, snapshot.text(), QuerySubject::FirstError).ok()?;
+        let (answer, language) = self.ask(path, snapshot.text(), QuerySubject::FirstError).ok()?;
         let SyntaxAnswer::FirstError(error) = answer else { return None };
         let new = error.map(|error| parse_problem(snapshot, language, error)).into_iter().collect();
         Some(Ok(DiagnosticReport { new, existing: 0, basis: AnswerBasis::Asked }))
@@ -160,26 +156,14 @@ fn parse_problem(snapshot: &Snapshot, language: Language, error: FirstError) -> 
 }
 
 /// Refuses a file whose syntax is not known.
-fn unknown_syntax(place: &SafePath, why: String) -> Error {
-    Error::new(Code::SyntaxUnknown, why).evidence(place.shown()).next(without_symbols())
+fn unknown_syntax(path: &SafePath, why: String) -> Error {
+    Error::new(Code::SyntaxUnknown, why).evidence(path.shown()).next(without_symbols())
 }
 
 /// Returns the advice for a file without symbols.
 fn without_symbols() -> Advice {
-    advice![
-        "Use ",
-        Phrase::Tool("read"),
-        " with ",
-        Phrase::FieldOf("read", "offset"),
-        " and ",
-        Phrase::FieldOf("read", "limit"),
-        ", and ",
-        Phrase::Tool("edit"),
-        " with ",
-        Phrase::FieldOf("edit", "old_string"),
-        "."
-    ]
-    .or("Read and edit it by its lines and its text.")
+    Advice::named("Use {read()} with {read.offset} and {read.limit}, and {edit()} with {edit.old_string}.")
+        .or("Read and edit it by its lines and its text.")
 }
 
 /// Creates the error for an answer of another kind than the question: an internal fault.
@@ -191,7 +175,7 @@ pub(crate) fn unfit() -> Error {
 ///
 /// Errors: `symbol.not_found`, `symbol.ambiguous`.
 fn only_symbol(
-    place: &SafePath,
+    safe_path: &SafePath,
     path: &str,
     definition: Definition,
     next: impl FnOnce(&Symbol) -> Advice,
@@ -200,15 +184,16 @@ fn only_symbol(
         Definition::One(symbol) => Ok(*symbol),
         Definition::Several(found) => Err(Error::new(
             Code::SymbolAmbiguous,
-            format!("{} symbols of {} are called `{path}`.", found.len(), place.shown()),
+            format!("{} symbols of {} are called `{path}`.", found.len(), safe_path.shown()),
         )
         .evidence(listed(&found))
         .next(found.first().map_or_else(Advice::default, next))
         .fact("symbols", found.iter().take(LISTED_SYMBOLS_MAX).map(symbol_json).collect::<Vec<Value>>())),
         Definition::None(near) => {
-            let error = Error::new(Code::SymbolMissing, format!("No symbol of {} is called `{path}`.", place.shown()));
+            let error =
+                Error::new(Code::SymbolMissing, format!("No symbol of {} is called `{path}`.", safe_path.shown()));
             let error = if near.is_empty() { error } else { error.evidence(format!("Alike:\n{}", listed(&near))) };
-            let outline = Phrase::Call("outline", raw_path::call(place.absolute(), Value::Null));
+            let outline = Phrase::Call("outline", raw_path::call(safe_path.absolute(), Value::Null));
             Err(error.next(advice!["Call ", outline, " to see its symbols."].or("Read the file to see its symbols.")))
         }
     }

@@ -28,8 +28,8 @@ const STATES_MAX: usize = 100;
 
 impl BlockingRule {
     /// Formats the sentence that names the rule.
-    pub(crate) fn describe(&self, place: &SafePath) -> String {
-        format!("{} matches the rule `{}` of {}.", place.shown(), self.rule, self.origin)
+    pub(crate) fn describe(&self, path: &SafePath) -> String {
+        format!("{} matches the rule `{}` of {}.", path.shown(), self.rule, self.origin)
     }
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn approve_plans(call: Call<'_>, mut plans: Vec<FilePlan>) -> Result<
 /// Returns the index of the plan for a file whose whole text a person may change.
 fn correctable(plans: &[FilePlan], path: &Path) -> Option<usize> {
     plans.iter().position(|plan| {
-        plan.place.absolute() == path
+        plan.path.absolute() == path
             && plan.target == TargetState::File
             && !plan.before.is_binary()
             && plan.source.is_none()
@@ -116,12 +116,12 @@ fn not_correctable(path: &Path) -> Error {
 ///
 /// Errors: `path.*`, `access.denied`, `io.*`.
 pub(crate) fn approval_rule_for(context: &Context, path: &Path) -> Result<Option<String>> {
-    let place = context.resolve_path(path, Access::Write)?;
-    let is_new = context.store().metadata(&place)?.is_none();
+    let safe_path = context.resolve_path(path, Access::Write)?;
+    let is_new = context.store().metadata(&safe_path)?.is_none();
     // A rule that denies the creation takes precedence over one that asks.
-    let created = if is_new { creation(context, &place)? } else { None };
-    let hit = context.asking_rule(&place)?.or(created);
-    Ok(hit.map(|hit| hit.describe(&place)))
+    let created = if is_new { creation(context, &safe_path)? } else { None };
+    let hit = context.asking_rule(&safe_path)?.or(created);
+    Ok(hit.map(|hit| hit.describe(&safe_path)))
 }
 
 /// Records the approval that each plan of a dry run would need.
@@ -137,12 +137,12 @@ pub(crate) fn note_pending_approvals(context: &Context, plans: &mut [FilePlan]) 
 /// Returns the rule that requires approval for creating a file.
 ///
 /// Errors: `access.denied`.
-fn creation(context: &Context, place: &SafePath) -> Result<Option<BlockingRule>> {
-    if let Some(hit) = check_creation(context.config(), place)? {
+fn creation(context: &Context, path: &SafePath) -> Result<Option<BlockingRule>> {
+    if let Some(hit) = check_creation(context.config(), path)? {
         return Ok(Some(hit));
     }
     let mode = context.config().documentation;
-    if mode == PolicyMode::Allow { Ok(None) } else { documentation(context.config(), place, mode) }
+    if mode == PolicyMode::Allow { Ok(None) } else { documentation(context.config(), path, mode) }
 }
 
 /// Returns the rule that requires approval for a plan.
@@ -152,12 +152,12 @@ fn decided(context: &Context, plan: &FilePlan) -> Result<Option<BlockingRule>> {
     // A rule that denies the creation takes precedence over one that asks.
     let created = match &plan.target {
         _ if !plan.creates() => None,
-        TargetState::File => creation(context, &plan.place)?,
-        _ => check_creation(context.config(), &plan.place)?,
+        TargetState::File => creation(context, &plan.path)?,
+        _ => check_creation(context.config(), &plan.path)?,
     };
     let asking = match &plan.outcome.asking_rule {
         Some(hit) => Some(hit.clone()),
-        None => context.asking_rule(&plan.place)?,
+        None => context.asking_rule(&plan.path)?,
     };
     Ok(asking.or(created))
 }
@@ -180,7 +180,7 @@ fn change_digest(plans: &[FilePlan]) -> String {
     let mut hash = blake3::Hasher::new();
     for plan in plans {
         let after = ContentId::of_pieces(plan.changes.chunks(plan.before.raw()));
-        let path = plan.place.absolute().as_os_str().as_encoded_bytes();
+        let path = plan.path.absolute().as_os_str().as_encoded_bytes();
         hash.update(&(path.len() as u64).to_le_bytes()).update(path);
         hash.update(&plan.before.id().to_bytes()).update(&after.to_bytes());
         hash.update(format!("{:?} {:?} {:?}\n", plan.target, plan.executable, plan.mode).as_bytes());
@@ -209,7 +209,7 @@ fn states_after(plans: &[FilePlan]) -> Option<Vec<StateAfter>> {
             TargetState::Nothing => Some(String::new()),
             _ => None,
         };
-        StateAfter { file: raw_path::file_fields(plan.place.absolute()), after }
+        StateAfter { file: raw_path::file_fields(plan.path.absolute()), after }
     });
     let states: Vec<StateAfter> = states.collect();
     (states.len() <= STATES_MAX).then_some(states)
@@ -218,7 +218,7 @@ fn states_after(plans: &[FilePlan]) -> Option<Vec<StateAfter>> {
 /// Returns the index of the plan that shows what happens to a file: the plan of its new path, if it is moved.
 fn shown_plan(plans: &[FilePlan], nth: usize) -> usize {
     let Some(plan) = plans.get(nth).filter(|plan| plan.is_move_source) else { return nth };
-    plans.iter().position(|other| other.moved_from() == Some(plan.place.absolute())).unwrap_or(nth)
+    plans.iter().position(|other| other.moved_from() == Some(plan.path.absolute())).unwrap_or(nth)
 }
 
 /// Creates the question about some of the plans. `problem` is what is wrong with the last answer.
@@ -232,10 +232,10 @@ fn ask(
         Error::new(Code::AccessAsk, "A person must approve this before it is written; nothing was changed.");
     error = problem.iter().fold(error, Error::evidence);
     let states = states_after(&plans);
-    let has_secrets = plans.iter().any(|plan| policy::is_secret(&plan.place));
+    let has_secrets = plans.iter().any(|plan| policy::is_secret(&plan.path));
     let mut shown = BTreeMap::new();
     for (nth, hit) in asked {
-        error = error.evidence(hit.describe(&plans[*nth].place));
+        error = error.evidence(hit.describe(&plans[*nth].path));
         shown.entry(shown_plan(&plans, *nth)).or_insert(hit);
     }
     let mut files = Vec::with_capacity(shown.len());
@@ -244,7 +244,7 @@ fn ask(
         let whole = plan.target == TargetState::File && plan.source.is_none();
         let after = plan.after().ok().filter(|after| whole && !after.is_binary());
         let hunks = after.as_ref().map(|_| explain::hunks(&plan.before, &plan.changes, 3));
-        let change = hunks.map(|hunks| explain::unified(&plan.place.shown(), &hunks, QUESTION_DIFF_BYTES_MAX));
+        let change = hunks.map(|hunks| explain::unified(&plan.path.shown(), &hunks, QUESTION_DIFF_BYTES_MAX));
         let mut plan = plan;
         plan.outcome.asking_rule = None;
         let proposed = after.filter(|after| after.text().len() <= PROPOSED_TEXT_BYTES_MAX);

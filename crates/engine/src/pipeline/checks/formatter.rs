@@ -25,11 +25,11 @@ pub(crate) fn format(call: Call<'_>, plans: &mut [FilePlan]) -> Result<()> {
     for plan in plans.iter_mut().filter(shaped).take(FORMATTED_FILES_MAX) {
         call.caller.check_cancelled()?;
         if let Some(formatter) =
-            call.config().formatters.iter().find(|it| it.files.matches(plan.place.relative(), plan.place.absolute()))
+            call.config().formatters.iter().find(|it| it.files.matches(plan.path.relative(), plan.path.absolute()))
         {
-            let root = call.root_path(plan.place.root());
+            let root = call.root_path(plan.path.root());
             // The directory of a new file may not exist yet.
-            let folder = if plan.creates() { root } else { plan.place.absolute().parent() };
+            let folder = if plan.creates() { root } else { plan.path.absolute().parent() };
             let folder = folder.unwrap_or(Path::new("/")).to_owned();
             shape(plan, formatter, &folder, call.caller.stop_flag());
         }
@@ -40,7 +40,7 @@ pub(crate) fn format(call: Call<'_>, plans: &mut [FilePlan]) -> Result<()> {
 fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &AtomicBool) {
     let name = formatter.command.first().cloned().unwrap_or_default();
     let Ok(after) = plan.after() else { return };
-    let formatted = |text: &str| formatted(formatter, plan.place.absolute(), folder, text, stop);
+    let formatted = |text: &str| formatted(formatter, plan.path.absolute(), folder, text, stop);
     let edits = matches!(plan.current, CurrentState::File(_)) && !plan.before.text().is_empty();
     if edits && formatter.when == FormatterTrigger::Formatted {
         let why_not = match formatted(plan.before.text()) {

@@ -26,15 +26,15 @@ pub(crate) fn before_edit(call: Call<'_>, origin: &CallOrigin, dry_run: bool, pl
     }
     for plan in plans.iter_mut().filter(|plan| plan.writes()) {
         call.caller.check_cancelled()?;
-        for hook in hooks(&call, HookEvent::BeforeEdit, &plan.place) {
+        for hook in hooks(&call, HookEvent::BeforeEdit, &plan.path) {
             let event = edit_event("before_edit", call.caller, origin, plan, dry_run);
             let mut notes = Notes::new();
-            let answer = consult(&call, hook, &plan.place, &event, call.caller.stop_flag(), &mut notes);
+            let answer = consult(&call, hook, &plan.path, &event, call.caller.stop_flag(), &mut notes);
             plan.outcome.notes.append(&mut notes);
             let Some(answer) = answer? else { continue };
             plan.outcome.notes.extend(message_note(hook, answer.message.as_deref()));
             match answer.decision {
-                Some(HookDecision::Deny) => return Err(refused(hook, &plan.place, answer.reason.as_deref())),
+                Some(HookDecision::Deny) => return Err(refused(hook, &plan.path, answer.reason.as_deref())),
                 Some(HookDecision::Ask) => {
                     plan.outcome.asking_rule = Some(BlockingRule::by_hook(hook, answer.reason.as_deref()));
                 }
@@ -59,9 +59,9 @@ pub(crate) fn after_edit(call: Call<'_>, origin: &CallOrigin, receipts: &mut [Re
     }
     for receipt in receipts.iter_mut().filter(|receipt| receipt.is_written()) {
         let mut notes = Notes::new();
-        for hook in hooks(&call, HookEvent::AfterEdit, &receipt.plan.place) {
+        for hook in hooks(&call, HookEvent::AfterEdit, &receipt.plan.path) {
             let event = edit_event("after_edit", call.caller, origin, &receipt.plan, false);
-            match consult(&call, hook, &receipt.plan.place, &event, &NEVER_STOPPED, &mut notes) {
+            match consult(&call, hook, &receipt.plan.path, &event, &NEVER_STOPPED, &mut notes) {
                 Ok(answer) => {
                     let answer = answer.unwrap_or_default();
                     notes.extend(message_note(hook, answer.reason.as_deref()));
@@ -84,7 +84,7 @@ impl BlockingRule {
 /// Creates the input of a hook about an edit.
 fn edit_event(event: &str, caller: &CallContext, origin: &CallOrigin, plan: &FilePlan, dry_run: bool) -> Value {
     let mut out = json!({
-        "event": event, "tool": origin.tool, "session": caller.session, "file_path": plan.place.shown(), "dry_run": dry_run,
+        "event": event, "tool": origin.tool, "session": caller.session, "file_path": plan.path.shown(), "dry_run": dry_run,
         "creates": plan.creates(), "removes": plan.target == TargetState::Nothing,
     });
     let after = plan.after().ok().filter(|after| plan.target == TargetState::File && !after.is_binary());
@@ -93,7 +93,7 @@ fn edit_event(event: &str, caller: &CallContext, origin: &CallOrigin, plan: &Fil
         out["old_text"] = plan.before.text().into();
         out["new_text"] = after.text().into();
     }
-    raw_path::file_json(plan.place.absolute(), out)
+    raw_path::file_json(plan.path.absolute(), out)
 }
 
 fn message_note(hook: &Hook, message: Option<&str>) -> Option<String> {

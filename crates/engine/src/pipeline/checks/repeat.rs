@@ -28,7 +28,7 @@ pub(crate) fn check_not_repeated(call: Call<'_>, origin: CallOrigin<'_>, plans: 
     }
     let mut same = None;
     for plan in &writing {
-        let LastChange { edit, after } = last_change(call, &plan.place)?;
+        let LastChange { edit, after } = last_change(call, &plan.path)?;
         let left = matches!(&plan.current, CurrentState::File(now) if Some(now.snapshot.id()) == after);
         same = edit.filter(|(_, digest)| left && *digest == origin.digest).map(|(id, _)| id);
         if same.is_none() {
@@ -37,7 +37,7 @@ pub(crate) fn check_not_repeated(call: Call<'_>, origin: CallOrigin<'_>, plans: 
     }
     if same.is_none() && writing.iter().all(|plan| is_in_place(plan, Evidence::SameCall)) {
         for plan in &writing {
-            same = earlier_call(call, origin, &plan.place)?.map(|logged| logged.id);
+            same = earlier_call(call, origin, &plan.path)?.map(|logged| logged.id);
             if same.is_none() {
                 break;
             }
@@ -69,7 +69,7 @@ pub(crate) fn remember_change(
 
 /// Adds the paths that are written to an error.
 fn with_paths(writing: &[&FilePlan], error: Error) -> Error {
-    writing.iter().fold(error, |error, plan| error.evidence(plan.place.shown()))
+    writing.iter().fold(error, |error, plan| error.evidence(plan.path.shown()))
 }
 
 /// The evidence for a repetition beside the text that is in place.

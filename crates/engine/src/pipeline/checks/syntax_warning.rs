@@ -40,7 +40,7 @@ fn syntax_notes(context: &Context, plan: &FilePlan) -> Option<Vec<String>> {
     }
     // A text that cannot be decoded any more is reported elsewhere.
     let new = made.then(|| plan.after().ok()).flatten();
-    let language = language(&plan.place, new.as_ref().map_or(plan.before.text(), Snapshot::text))?;
+    let language = language(&plan.path, new.as_ref().map_or(plan.before.text(), Snapshot::text))?;
     let after = new.or_else(|| plan.after().ok())?;
     let proof = Comparison::new(&context.memory.parsers, language, plan.before.text(), ParseLimits::CHECK);
     let Some(ComparisonResult::Breaks(error)) = proof.after(after.text()) else { return None };

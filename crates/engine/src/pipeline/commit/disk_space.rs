@@ -1,7 +1,8 @@
 //! Suggestions of what to delete on a full disk, with human-readable sizes.
 
 use crate::context::Context;
-use emendate_core::Error;
+use crate::pipeline::plan::file_plan::FilePlan;
+use emendate_core::{Error, ErrorContext};
 use emendate_fs::{EntryKind, SafePath, readable_size, shown};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -30,15 +31,37 @@ const NAMED_MAX: usize = 5;
 
 /// A consumer of disk space.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SpaceConsumer {
-    pub(crate) path: PathBuf,
-    pub(crate) bytes: u64,
+struct SpaceConsumer {
+    path: PathBuf,
+    bytes: u64,
     /// `folder` or `file`.
-    pub(crate) kind: &'static str,
+    kind: &'static str,
+}
+
+/// Adds what could be deleted to an error about a full disk.
+pub(crate) fn with_space_advice(context: &Context, error: Error, plans: &[FilePlan]) -> Error {
+    let device = error.contexts().iter().find_map(|it| match it {
+        ErrorContext::FullDevice(device) => Some(*device),
+        _ => None,
+    });
+    let held = plans.first().and_then(|plan| context.history(plan.path.root()).disk_usage());
+    let error = match held.filter(|held| Some(held.device) == device && held.bytes > 0) {
+            Some(held) => error
+                .evidence(format!(
+                    "The history on that disk has {}: `emend gc --size 0` frees nearly all of it, but past changes can then not be undone.",
+                    readable_size(held.bytes)
+                ))
+                .fact("history", held.bytes),
+            None => error,
+        };
+    let number = |key: &str| error.data().get(key).and_then(Value::as_u64);
+    let missing = number("needed").unwrap_or(u64::MAX).saturating_sub(number("free").unwrap_or(0));
+    let holders = plans.first().map(|plan| largest_consumers(context, &plan.path, missing)).unwrap_or_default();
+    with_space_consumers(error, &holders)
 }
 
 /// Adds suggestions to the error of a full disk.
-pub(crate) fn with_space_consumers(error: Error, holders: &[SpaceConsumer]) -> Error {
+fn with_space_consumers(error: Error, holders: &[SpaceConsumer]) -> Error {
     if holders.is_empty() {
         return error;
     }
@@ -51,9 +74,9 @@ pub(crate) fn with_space_consumers(error: Error, holders: &[SpaceConsumer]) -> E
 
 /// Returns the largest removable entries next to a file and above it: directories that tools regenerate, and large
 /// files in its own directory. `missing` is the number of bytes that the disk lacks.
-pub(crate) fn largest_consumers(context: &Context, file: &SafePath, missing: u64) -> Vec<SpaceConsumer> {
+fn largest_consumers(context: &Context, file: &SafePath, missing: u64) -> Vec<SpaceConsumer> {
     let least = LARGE_BYTES.min(missing / MISSING_PART).max(1);
-    let root = &context.store().roots()[file.root()].canonical;
+    let root = context.root_path(file.root()).unwrap_or(Path::new("/"));
     let mut left = ENTRIES_MAX;
     let mut found = Vec::new();
     let folders = file.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root));
@@ -78,7 +101,7 @@ pub(crate) fn largest_consumers(context: &Context, file: &SafePath, missing: u64
 }
 
 fn entries_within(context: &Context, folder: &Path, left: &mut usize) -> Vec<(PathBuf, EntryKind)> {
-    let listed = context.store().resolve_path(folder).and_then(|place| context.store().list(&place)).ok().flatten();
+    let listed = context.store().resolve_path(folder).and_then(|path| context.store().list(&path)).ok().flatten();
     let entries: Vec<(PathBuf, EntryKind)> =
         listed.into_iter().flatten().take(*left).map(|entry| (folder.join(entry.name), entry.kind)).collect();
     *left -= entries.len();
@@ -86,7 +109,8 @@ fn entries_within(context: &Context, folder: &Path, left: &mut usize) -> Vec<(Pa
 }
 
 fn bytes_of(context: &Context, path: &Path) -> u64 {
-    let meta = context.store().resolve_path(path).and_then(|place| context.store().metadata(&place)).ok().flatten();
+    let meta =
+        context.store().resolve_path(path).and_then(|safe_path| context.store().metadata(&safe_path)).ok().flatten();
     meta.map_or(0, |meta| meta.size)
 }
 

@@ -15,7 +15,7 @@ use crate::session::in_doubt::{confirm_own_operations, resolve_selected};
 use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::session::turns::begin_turn_of_call;
 use emendate_core::explain::{self, DiffStat};
-use emendate_core::{Code, ContentId, Error, Phrase, Result, Tier, advice, work};
+use emendate_core::{Advice, Code, ContentId, Error, Result, Tier, work};
 use emendate_fs::{FileMeta, SafePath};
 use emendate_history::{
     ByteReplacement, CONTENT_BYTES_MAX, ChangeContent, FileChange, FileKind, FileState, LogReceipt, Operation,
@@ -68,7 +68,7 @@ impl<'a> LoggedChange<'a> {
         let (added, removed) = (stat.added as u64, lost as u64);
         let attributes = plan.lost_attributes.clone();
         let change =
-            FileChange { path: key(&plan.place).to_vec(), moved_from, before, after, attributes, added, removed };
+            FileChange { path: key(&plan.path).to_vec(), moved_from, before, after, attributes, added, removed };
         let raw = plan.before.raw();
         let splices = plan.changes.splices().iter();
         let swaps = splices.map(|it| ByteReplacement {
@@ -159,10 +159,10 @@ pub(crate) fn log_intent<'a>(
         .collect();
     work::commit()?;
     let Some(first) = done.first() else { return Ok(None) };
-    let root = first.plan.place.root();
+    let root = first.plan.path.root();
     let found = done
         .iter()
-        .map(|done| FoundContent { place: &done.plan.place, content: done.change.before.map(|state| state.content) });
+        .map(|done| FoundContent { path: &done.plan.path, content: done.change.before.map(|state| state.content) });
     record_outside_changes(&call, &found.collect::<Vec<_>>());
     begin_turn_of_call(call, root);
     let operation = operation(call.caller, origin, plans, &done, made);
@@ -175,9 +175,9 @@ pub(crate) fn log_intent<'a>(
     });
     let changes: Vec<ChangeContent<'_>> = done.iter().zip(new).map(|(done, new)| done.change(new)).collect();
     // Knowledge of a file belongs to that file's root; the operation is recorded in one root only.
-    let here = done.iter().filter(|done| done.plan.place.root() == root && !done.plan.seen.unseen);
+    let here = done.iter().filter(|done| done.plan.path.root() == root && !done.plan.seen.unseen);
     let here: Vec<SessionUpdate<'_>> =
-        here.filter_map(|done| Some(SessionUpdate { path: key(&done.plan.place), record: done.record? })).collect();
+        here.filter_map(|done| Some(SessionUpdate { path: key(&done.plan.path), record: done.record? })).collect();
     let entered = call.history(root).log(&operation, &changes, &here);
     Ok(Some(PendingRequest { root, changes: done, appended: entered }))
 }
@@ -186,19 +186,19 @@ pub(crate) fn log_intent<'a>(
 /// remain valid.
 fn remember_versions(call: Call<'_>, moved: &LoggedChange<'_>) -> Result<()> {
     let (plan, Some(record)) = (moved.plan, moved.record) else { return Ok(()) };
-    let has_record = |source: &&SafePath| source.root() == plan.place.root() && !plan.seen.unseen;
+    let has_record = |source: &&SafePath| source.root() == plan.path.root() && !plan.seen.unseen;
     let Some(source) = plan.move_source().filter(has_record) else { return Ok(()) };
-    let (sessions, session) = (call.sessions(&plan.place), &call.caller.session);
-    if let Some(words) = sessions.words(key(source))?.filter(|_| !policy::is_secret(&plan.place)) {
+    let (sessions, session) = (call.sessions(&plan.path), &call.caller.session);
+    if let Some(words) = sessions.words(key(source))?.filter(|_| !policy::is_secret(&plan.path)) {
         // Anchors that the new name has already were shown under it.
-        sessions.keep_words(key(&plan.place), &words, None)?;
+        sessions.keep_words(key(&plan.path), &words, None)?;
     }
     let known = sessions.versions(session, key(source))?;
     let earlier = known.iter().rev().filter(|known| known.content != record.content);
     // The version that was written stays the latest one.
     earlier
         .chain([record])
-        .try_for_each(|version| sessions.record(session, key(&plan.place), version, &VersionBody::None))
+        .try_for_each(|version| sessions.record(session, key(&plan.path), version, &VersionBody::None))
 }
 
 /// Records a committed request. The files are already changed, so a failure of the log is not a failure of the
@@ -216,7 +216,7 @@ pub(crate) fn log_committed(
     }
     for gone in done.iter().filter(|done| done.change.after.is_none()) {
         // The session may forget a deleted file; if that fails, the session is merely informed again.
-        let _ = call.sessions(&gone.plan.place).forget(&call.caller.session, key(&gone.plan.place));
+        let _ = call.sessions(&gone.plan.path).forget(&call.caller.session, key(&gone.plan.path));
     }
     if let Ok(entered) = &entered {
         for FileChange { path, after, .. } in done.iter().map(|done| &done.change) {
@@ -246,16 +246,16 @@ pub(crate) fn log_committed(
 /// Errors: those of the session store.
 fn record_elsewhere(call: Call<'_>, root: usize, done: &[LoggedChange<'_>]) -> Result<()> {
     for other in (0..call.root_count()).filter(|other| *other != root) {
-        let here: Vec<_> = done.iter().filter(|done| done.plan.place.root() == other).collect();
+        let here: Vec<_> = done.iter().filter(|done| done.plan.path.root() == other).collect();
         if here.is_empty() {
             continue;
         }
         for LoggedChange { plan, record, .. } in here.iter().filter(|done| !done.plan.seen.unseen) {
             let Some(record) = record else { continue };
-            let is_kept = plan.source.is_none() && !policy::is_secret(&plan.place);
+            let is_kept = plan.source.is_none() && !policy::is_secret(&plan.path);
             let new = is_kept.then(|| plan.changes.apply(&plan.before));
             let body = new.as_deref().map_or(VersionBody::None, VersionBody::Bytes);
-            call.sessions(&plan.place).record(&call.caller.session, key(&plan.place), record, &body)?;
+            call.sessions(&plan.path).record(&call.caller.session, key(&plan.path), record, &body)?;
         }
         let changes: Vec<&FileChange> = here.iter().map(|done| &done.change).collect();
         call.history(other).remember_changes(&changes)?;
@@ -291,12 +291,10 @@ pub(crate) fn check_undoable(call: Call<'_>, origin: CallOrigin<'_>, announced: 
         Err(error) => format!("This cannot be undone: the history cannot be written. {}", error.message()),
     };
     let error = Error::new(Code::OperationIrreversible, why).evidence("Nothing was written.");
-    Err(error.next(advice![
-        "If it is meant nevertheless, send the same call with ",
-        Phrase::Set("irreversible", true.into()),
-        "; or a person can enlarge `megabytes` under [history], or set irreversible = \"allow\" under [policy], in their \
-         own configuration."
-    ]))
+    Err(error.next(Advice::named(
+        "If it is meant nevertheless, send the same call with {irreversible=true}; or a person can enlarge \
+         `megabytes` under [history], or set irreversible = \"allow\" under [policy], in their own configuration.",
+    )))
 }
 
 /// Returns the reason why an operation cannot be undone, if there is one.
@@ -304,17 +302,17 @@ fn undoable(context: &Context, entered: &LogReceipt, done: &[LoggedChange<'_>]) 
     if !context.history_stores.keeps_history() {
         return None;
     }
-    let root = done.first().map_or(0, |done| done.plan.place.root());
+    let root = done.first().map_or(0, |done| done.plan.path.root());
     if let Some(why) = context.history_stores.why_lost_with_process(root) {
         return Some(format!("This cannot be undone: {why}"));
     }
-    let secret = done.iter().find(|done| policy::is_secret(&done.plan.place));
+    let secret = done.iter().find(|done| policy::is_secret(&done.plan.path));
     let lost = entered.lost.first().and_then(|nth| done.get(*nth));
     let large = done.iter().find(|done| done.is_beyond_undo());
     let why = match (secret, lost, large) {
-        (Some(done), ..) => format!("{} may hold secrets, whose contents are never stored", done.plan.place.shown()),
-        (_, Some(done), _) => format!("{} has more bytes than the history keeps", done.plan.place.shown()),
-        (.., Some(done)) => format!("{} would have more than {CONTENT_BYTES_MAX} bytes", done.plan.place.shown()),
+        (Some(done), ..) => format!("{} may hold secrets, whose contents are never stored", done.plan.path.shown()),
+        (_, Some(done), _) => format!("{} has more bytes than the history keeps", done.plan.path.shown()),
+        (.., Some(done)) => format!("{} would have more than {CONTENT_BYTES_MAX} bytes", done.plan.path.shown()),
         _ => return None,
     };
     Some(format!("This cannot be undone: {why}."))
@@ -327,7 +325,7 @@ fn remember_loose(context: &Context, root: usize, loose: &[ContentId], done: &[L
     let found = done.iter().filter_map(|done| {
         let record = done.record?;
         let wanted = loose.contains(&record.content) && record.meta.size <= STORED_WHOLE_BYTES_MAX;
-        wanted.then(|| UnstoredVersion { root, place: done.plan.place.clone(), content: record.content })
+        wanted.then(|| UnstoredVersion { root, path: done.plan.path.clone(), content: record.content })
     });
     context.unstored().extend(found);
 }
@@ -353,7 +351,7 @@ fn keep_whole(context: &Context, some: &[UnstoredVersion]) {
         .filter(|it| lacking.contains(&it.content))
         .filter_map(|it| {
             // Skip a file that changed since, or cannot be read.
-            let version = context.store().read(&it.place, STORED_WHOLE_BYTES_MAX, Vec::new()).ok()??;
+            let version = context.store().read(&it.path, STORED_WHOLE_BYTES_MAX, Vec::new()).ok()??;
             (ContentId::of(&version.bytes) == it.content)
                 .then_some(OwnedContent { id: it.content, bytes: version.bytes })
         })
@@ -367,12 +365,10 @@ fn keep_whole(context: &Context, some: &[UnstoredVersion]) {
 fn without_history() -> Error {
     Error::new(Code::OperationIrreversible, "This cannot be undone: without a state directory no history is kept.")
         .evidence("Nothing was written.")
-        .next(advice![
-            "Name a state directory (--state), so that changes can be undone; or, if it is meant nevertheless, send the \
-             same call with ",
-            Phrase::Set("irreversible", true.into()),
-            "."
-        ])
+        .next(Advice::named(
+            "Name a state directory (--state), so that changes can be undone; or, if it is meant nevertheless, \
+             send the same call with {irreversible=true}.",
+        ))
 }
 
 /// Returns the tolerances that an edit needed: the highest tier, if it was not exact, and notes of its operations.
@@ -398,7 +394,7 @@ fn operation(
 ) -> Operation {
     let left_out = plans.iter().any(|plan| !plan.outcome.failed.is_empty());
     let merged = plans.iter().any(|plan| plan.outcome.merged);
-    let is_secret = done.iter().any(|done| policy::is_secret(&done.plan.place));
+    let is_secret = done.iter().any(|done| policy::is_secret(&done.plan.path));
     let note = if merged && origin.remark.is_empty() { "merged with changes made meanwhile" } else { origin.remark };
     let tolerances = if origin.is_an_edit() && !is_secret { tolerances(plans) } else { String::new() };
     let note = [note, &tolerances].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");

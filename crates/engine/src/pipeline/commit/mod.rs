@@ -91,7 +91,7 @@ pub(crate) fn commit(call: Call<'_>, origin: CallOrigin<'_>, plans: &mut [FilePl
 pub(crate) fn check_writable(context: &Context, plans: &[FilePlan]) -> Result<()> {
     for plan in plans.iter().filter(|plan| plan.writes()) {
         let Some(now) = plan.current.file() else { continue };
-        context.store().check_writable(&plan.place, &now.meta)?;
+        context.store().check_writable(&plan.path, &now.meta)?;
     }
     Ok(())
 }
@@ -115,11 +115,11 @@ fn save_attributes(context: &Context, plan: &mut FilePlan) {
     if !context.history_stores.keeps_history() || !plan.removes_file() {
         return;
     }
-    match context.store().attributes(&plan.place) {
+    match context.store().attributes(&plan.path) {
         Ok(attributes) => plan.lost_attributes = attributes,
         Err(error) => plan.outcome.notes.push(format!(
             "Owner and attributes of {} will not be restored by an undo: {}",
-            plan.place.shown(),
+            plan.path.shown(),
             error.message()
         )),
     }
@@ -157,7 +157,7 @@ fn planned_anchors(context: &Context, plan: &FilePlan) -> Option<FollowedAnchors
 
 /// Stores the anchors of the lines after a plan that was carried out, and returns them.
 fn stored_anchors(context: &Context, plan: &FilePlan, anchors: FollowedAnchors) -> Option<AnchorMap> {
-    match anchors.store(context, &plan.place) {
+    match anchors.store(context, &plan.path) {
         Ok(Some(words)) => Some(words),
         Ok(None) => plan.after().and_then(|after| anchor_map_after(context, plan, &after)).ok(),
         Err(_) => None,

@@ -16,7 +16,7 @@ use emendate_core::explain::{self, DiffHunk, DiffLine, LineKind};
 use emendate_core::line_edits::LineMap;
 use emendate_core::line_format::{self, LineFormat, LineMark};
 use emendate_core::{
-    ChangeSet, Code, Error, Matching, Notes, Op, OpOrder, Phrase, ResolvedEdit, Result, Snapshot, advice, line_edits,
+    Advice, ChangeSet, Code, Error, Matching, Notes, Op, OpOrder, ResolvedEdit, Result, Snapshot, advice, line_edits,
     refusals, resolve, work,
 };
 use emendate_fs::SafePath;
@@ -60,13 +60,13 @@ struct EarlierAnchors {
 /// Returns the anchors of the current version of a file. They are stored, because a caller is about to see them.
 ///
 /// Errors: `read.too_large` for more than a million lines.
-pub(crate) fn anchor_map(context: &Context, place: &SafePath, snapshot: &Snapshot) -> Result<AnchorMap> {
-    stored(context, place, || followed(context, place, snapshot.text(), |_| Some(false)))
+pub(crate) fn anchor_map(context: &Context, path: &SafePath, snapshot: &Snapshot) -> Result<AnchorMap> {
+    stored(context, path, || followed(context, path, snapshot.text(), |_| Some(false)))
 }
 
 /// Returns the anchors after a plan: it is known which lines it changes, even among equal lines.
 pub(crate) fn anchor_map_after(context: &Context, plan: &FilePlan, after: &Snapshot) -> Result<AnchorMap> {
-    stored(context, &plan.place, || anchors_after(context, plan, after))
+    stored(context, &plan.path, || anchors_after(context, plan, after))
 }
 
 /// Computes the anchors after a plan, which are to be stored once it is carried out.
@@ -79,7 +79,7 @@ pub(crate) fn anchors_after(context: &Context, plan: &FilePlan, after: &Snapshot
             new: line_range(hunk.new_start, hunk.new_lines),
         })
         .collect();
-    followed(context, &plan.place, plan.before.text(), |words| words.follow_edit(after.text(), &changed))
+    followed(context, &plan.path, plan.before.text(), |words| words.follow_edit(after.text(), &changed))
 }
 
 /// The anchors of a text that follow from the stored ones.
@@ -94,10 +94,10 @@ pub(crate) struct FollowedAnchors {
 impl FollowedAnchors {
     /// Stores the anchors; `None` if another process updated the stored ones meanwhile. They have to be followed again
     /// then, because the anchors that the other process has shown count as well.
-    pub(crate) fn store(self, context: &Context, place: &SafePath) -> Result<Option<AnchorMap>> {
+    pub(crate) fn store(self, context: &Context, path: &SafePath) -> Result<Option<AnchorMap>> {
         let FollowedAnchors { words, bytes, before } = self;
         let Some(bytes) = bytes else { return Ok(Some(words)) };
-        let is_stored = context.sessions(place).keep_words(key(place), &bytes, before.as_deref())?;
+        let is_stored = context.sessions(path).keep_words(key(path), &bytes, before.as_deref())?;
         Ok(is_stored.then_some(words))
     }
 }
@@ -107,11 +107,11 @@ impl FollowedAnchors {
 /// Errors: `read.too_large`, `call.cancelled`.
 fn followed(
     context: &Context,
-    place: &SafePath,
+    path: &SafePath,
     text: &str,
     go_on: impl FnOnce(&mut AnchorMap) -> Option<bool>,
 ) -> Result<FollowedAnchors> {
-    let before = context.sessions(place).words(key(place))?;
+    let before = context.sessions(path).words(key(path))?;
     let kept = before.as_deref().and_then(AnchorMap::from_bytes);
     let known = kept.and_then(|mut words| words.follow(text).map(|new| (words, new)));
     let known = known.or_else(|| AnchorMap::new(text).map(|words| (words, true)));
@@ -123,46 +123,41 @@ fn followed(
             Code::ReadTooLarge,
             format!("A file of more than {ANCHORED_LINES_MAX} lines has no words."),
         )
-        .evidence(place.shown())
+        .evidence(path.shown())
         .next("Read it with format hashline, and edit it by line numbers."));
     };
-    let bytes = (new && !policy::is_secret(place)).then(|| words.to_bytes());
+    let bytes = (new && !policy::is_secret(path)).then(|| words.to_bytes());
     Ok(FollowedAnchors { words, bytes, before })
 }
 
 /// Computes anchors and stores them, again if another process updates them at the same time.
 fn stored(
     context: &Context,
-    place: &SafePath,
+    path: &SafePath,
     mut followed: impl FnMut() -> Result<FollowedAnchors>,
 ) -> Result<AnchorMap> {
     for _ in 0..ANCHOR_RETRIES_MAX {
-        if let Some(words) = followed()?.store(context, place)? {
+        if let Some(words) = followed()?.store(context, path)? {
             return Ok(words);
         }
     }
     Err(Error::new(Code::LockTimeout, "Other processes keep changing the words of this file.")
-        .evidence(place.shown())
+        .evidence(path.shown())
         .next("Repeat the call."))
 }
 
 /// Plans edits by anchors in the file as it is now.
-pub(crate) fn plan_anchor_edits(
-    call: Call<'_>,
-    place: SafePath,
-    ops: &[Op],
-    options: &CallOptions,
-) -> Result<FilePlan> {
-    let now = placement::load_for_edit(call, &place, call.version(&place)?, ops, options)?;
-    refuse_text_edit(call, &place, &now.snapshot, ops)?;
+pub(crate) fn plan_anchor_edits(call: Call<'_>, path: SafePath, ops: &[Op], options: &CallOptions) -> Result<FilePlan> {
+    let now = placement::load_for_edit(call, &path, call.version(&path)?, ops, options)?;
+    refuse_text_edit(call, &path, &now.snapshot, ops)?;
     if now.snapshot.text().is_empty() {
         return Err(Error::new(Code::MatchNotFound, "The file is empty, so it has no lines that could be named.")
-            .evidence(place.shown())
-            .next(advice!["Use ", Phrase::Tool("write"), "."]));
+            .evidence(path.shown())
+            .next(Advice::named("Use {write()}.")));
     }
-    let file = EditedFile { call, options, place, now };
+    let file = EditedFile { call, options, path, now };
     let snapshot = &file.now.snapshot;
-    let words = anchor_map(&call, &file.place, snapshot)?;
+    let words = anchor_map(&call, &file.path, snapshot)?;
     let page = AnchorPage::new(snapshot, words.words()).with_tombstones(&words);
     let (shown, before) = shown_words(&file, &words, &page)?;
     if before.is_some() && options.on_stale == StalePolicy::Reject {
@@ -194,16 +189,16 @@ fn shown_words(
     words: &AnchorMap,
     page: &AnchorPage<'_>,
 ) -> Result<(LineSet, Option<EarlierAnchors>)> {
-    let EditedFile { call, options, place, now } = file;
-    let sessions = call.sessions(place);
-    let records = sessions.versions(&call.caller.session, key(place))?;
+    let EditedFile { call, options, path, now } = file;
+    let sessions = call.sessions(path);
+    let records = sessions.versions(&call.caller.session, key(path))?;
     if records.is_empty() && !call.caller.allows_unread() {
         let format = options.anchor_format.map_or("anchors", |format| format.name);
         let then = ", then send this call again.";
-        return Err(base::unread(place).next(
-            advice!["Call ", raw_path::read(place, json!({ "format": format })), then].or(advice![
+        return Err(base::unread(path).next(
+            advice!["Call ", raw_path::read(path, json!({ "format": format })), then].or(advice![
                 "Call ",
-                raw_path::read(place, json!({})),
+                raw_path::read(path, json!({})),
                 then
             ]),
         ));
@@ -218,7 +213,7 @@ fn shown_words(
         }
         // A version that was not kept, or whose anchors are too old, cannot be examined.
         let Some(bytes) = sessions.bytes(record.content)? else { continue };
-        let Ok(then) = call.decode(place, bytes, options.declared, "") else { continue };
+        let Ok(then) = call.decode(path, bytes, options.declared, "") else { continue };
         let Some(had) = words.words_of_text(then.text()) else { continue };
         for &(from, to) in record.lines.ranges() {
             let from = usize::try_from(from).unwrap_or(usize::MAX).saturating_sub(1);
@@ -317,7 +312,7 @@ pub(crate) struct AnchoredView<'a> {
 impl AnchoredView<'_> {
     /// Creates the error for `of` edits that cannot be placed; their lines are shown with anchors, and count as read.
     pub(crate) fn refusal(&self, failures: Vec<PlacementError>, of: usize) -> Error {
-        let EditedFile { options, place, now, .. } = self.file;
+        let EditedFile { options, path, now, .. } = self.file;
         let spans: Vec<(usize, usize)> = failures.iter().filter_map(|it| it.show).collect();
         let error = Error::combine(failures.into_iter().map(|it| it.error).collect(), of);
         let error = error.unwrap_or_else(|| Error::new(Code::InternalBug, "No edit failed."));
@@ -336,7 +331,7 @@ impl AnchoredView<'_> {
             Some(unkept) => error.next(unkept),
             None => error,
         };
-        error.evidence(format!("{} as it is now:\n{}", place.shown(), excerpt.text))
+        error.evidence(format!("{} as it is now:\n{}", path.shown(), excerpt.text))
     }
 }
 
@@ -408,8 +403,8 @@ pub(crate) fn shown_refusal(code: Code, what: String, from: usize, to: usize) ->
 }
 
 /// Refuses edits by anchors of a file that an earlier part of the call changes under another name.
-pub(crate) fn named_twice(place: &SafePath) -> Error {
-    refusals::named_twice(&place.shown(), &place.requested().display().to_string())
+pub(crate) fn named_twice(path: &SafePath) -> Error {
+    refusals::named_twice(&path.shown(), &path.requested().display().to_string())
 }
 
 /// The default line format with anchors.

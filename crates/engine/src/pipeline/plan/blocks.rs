@@ -37,7 +37,7 @@ impl Grammars<'_> {
     /// Errors: `symbol.not_found` for a line on which no block of several lines begins.
     pub(crate) fn with_blocks<'a>(
         &self,
-        place: &SafePath,
+        path: &SafePath,
         base: &Snapshot,
         ops: &'a [Op],
         notes: &mut Notes,
@@ -46,8 +46,8 @@ impl Grammars<'_> {
         if lines.is_empty() {
             return Ok(Cow::Borrowed(ops));
         }
-        let Some(blocks) = self.blocks(place, base, lines)? else {
-            return match Language::not_built(place.absolute()) {
+        let Some(blocks) = self.blocks(path, base, lines)? else {
+            return match Language::not_built(path.absolute()) {
                 Some(language) => Err(not_built(base, ops, language)),
                 None => Ok(Cow::Borrowed(ops)),
             };
@@ -59,12 +59,12 @@ impl Grammars<'_> {
             let Locator::Lines(rows) = &mut op.at else { continue };
             let Some(block) = blocks.next() else { break };
             let block = match block {
-                Ok(block) if !block.is_long() => return Err(self.single(place, base, rows, line)),
+                Ok(block) if !block.is_long() => return Err(self.single(path, base, rows, line)),
                 Ok(block) => block,
                 // Missing lines, and the closing line of a block, have errors of their own.
                 Err(NoBlock::NoLine) => continue,
                 Err(NoBlock::Inside(_)) if behind => continue,
-                Err(why) => return Err(self.none(place, base, rows, line, why)),
+                Err(why) => return Err(self.none(path, base, rows, line, why)),
             };
             rows.target = if behind {
                 LineTarget::After(block.last)
@@ -90,11 +90,11 @@ impl Grammars<'_> {
     /// Errors: `call.cancelled`.
     fn blocks(
         &self,
-        place: &SafePath,
+        path: &SafePath,
         base: &Snapshot,
         lines: Vec<usize>,
     ) -> Result<Option<Vec<Result<CodeBlock, NoBlock>>>> {
-        match self.ask(place, base.text(), QuerySubject::Blocks(lines)) {
+        match self.ask(path, base.text(), QuerySubject::Blocks(lines)) {
             Ok((SyntaxAnswer::Blocks(blocks), _)) => Ok(Some(blocks)),
             Err(error) if error.code() == Code::CallCancelled => Err(error),
             _ => Ok(None),
@@ -102,16 +102,16 @@ impl Grammars<'_> {
     }
 
     /// Returns the blocks of several lines among those that begin on some lines.
-    fn long(&self, place: &SafePath, base: &Snapshot, lines: Vec<usize>) -> Vec<CodeBlock> {
-        let blocks = self.blocks(place, base, lines).ok().flatten().unwrap_or_default();
+    fn long(&self, path: &SafePath, base: &Snapshot, lines: Vec<usize>) -> Vec<CodeBlock> {
+        let blocks = self.blocks(path, base, lines).ok().flatten().unwrap_or_default();
         blocks.into_iter().filter_map(std::result::Result::ok).filter(CodeBlock::is_long).collect()
     }
 
     /// Creates the error for a line on which no block begins.
-    fn none(&self, place: &SafePath, base: &Snapshot, rows: &LineEdit, line: usize, why: NoBlock) -> Error {
+    fn none(&self, path: &SafePath, base: &Snapshot, rows: &LineEdit, line: usize, why: NoBlock) -> Error {
         let what = line_edits::unresolved_block(rows, line);
-        let below = self.long(place, base, (line + 1..=line.saturating_add(NEARBY_LINES)).collect()).first().copied();
-        let around = self.enclosing(place, base, line);
+        let below = self.long(path, base, (line + 1..=line.saturating_add(NEARBY_LINES)).collect()).first().copied();
+        let around = self.enclosing(path, base, line);
         let mut others = String::new();
         for (which, block) in [("The next block", below), ("The block around the line", around)] {
             let Some(CodeBlock { first, last, .. }) = block else { continue };
@@ -126,13 +126,13 @@ impl Grammars<'_> {
 
     /// Creates the error for a block of one line: most likely another block was intended, whose first line is a
     /// different one.
-    fn single(&self, place: &SafePath, base: &Snapshot, rows: &LineEdit, line: usize) -> Error {
+    fn single(&self, path: &SafePath, base: &Snapshot, rows: &LineEdit, line: usize) -> Error {
         let what = format!(
             "line {}: `{}` resolved a single-line block: line {line} is a statement, not the opening line of a multi-line construct.",
             rows.source_line, rows.source_text
         );
         let plain = rows.source_text.replacen(" block", "", 1).replace('*', "");
-        let around = self.enclosing(place, base, line).map(|CodeBlock { first, last, .. }| {
+        let around = self.enclosing(path, base, line).map(|CodeBlock { first, last, .. }| {
             format!(" The block around it is that of line {first}, lines {first}-{last}: name line {first} for that.")
         });
         Error::new(Code::SymbolMissing, what)
@@ -142,9 +142,9 @@ impl Grammars<'_> {
     }
 
     /// Returns the nearest block of several lines around a line.
-    fn enclosing(&self, place: &SafePath, base: &Snapshot, line: usize) -> Option<CodeBlock> {
+    fn enclosing(&self, path: &SafePath, base: &Snapshot, line: usize) -> Option<CodeBlock> {
         let above = (line.saturating_sub(NEARBY_LINES).max(1)..line).rev().collect();
-        self.long(place, base, above).into_iter().find(|block| block.last >= line)
+        self.long(path, base, above).into_iter().find(|block| block.last >= line)
     }
 }
 

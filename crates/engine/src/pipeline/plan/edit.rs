@@ -9,11 +9,9 @@ use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::large::{LoadedSource, StreamedEdit, load_sized};
 use crate::pipeline::plan::notebook::{self, refuse_text_edit};
 use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits, PlacementStrategy, SeenVersion};
-use crate::pipeline::plan::stale;
 use crate::pipeline::plan::strings::resolve_beside_strings;
-use crate::pipeline::plan::unseen_lines;
-use crate::session::base;
-use crate::session::base::KnownLines;
+use crate::pipeline::plan::{stale, unseen_lines};
+use crate::session::base::{self, KnownLines};
 use emendate_core::carried_text::{VersionPair, unproven};
 use emendate_core::whole_text::whole_change;
 use emendate_core::{
@@ -29,35 +27,35 @@ type OpsBuilder<'a, 'o> = &'a mut dyn FnMut(&Snapshot) -> Result<Cow<'o, [Op]>>;
 
 pub(crate) fn plan_edit(
     call: Call<'_>,
-    place: SafePath,
+    path: SafePath,
     ops: &[Op],
     order: OpOrder,
     options: &CallOptions,
 ) -> Result<FilePlan> {
     let fills = matches!(ops.first(), Some(Op { at: Locator::Blank, .. }));
-    let now = match load_sized(&call, &place)? {
+    let now = match load_sized(&call, &path)? {
         LoadedSource::Whole(version) => version,
         LoadedSource::Big(source) => {
-            let edit = StreamedEdit { call, place: &place, ops, options };
+            let edit = StreamedEdit { call, path: &path, ops, options };
             match edit.plan(source, order)? {
                 Some(plan) => return Ok(plan),
-                None => call.version(&place)?,
+                None => call.version(&path)?,
             }
         }
     };
     if now.is_none() && ops.first().is_some_and(Op::fills) {
-        let before = empty_file_text(&call, &place, options)?;
+        let before = empty_file_text(&call, &path, options)?;
         let resolved = resolve(&before, ops, order, options.resolve_settings(false))?;
-        return Ok(FilePlan::create(place, before, resolved));
+        return Ok(FilePlan::create(path, before, resolved));
     }
-    let now = placement::load_for_edit(call, &place, now, ops, options)?;
+    let now = placement::load_for_edit(call, &path, now, ops, options)?;
     // The error for a file that is not blank (code 3 in the seeds) takes precedence over the checks of what was read.
     if fills && !now.snapshot.text().trim().is_empty() {
         let new: String = ops.iter().map(|op| &*op.text).collect();
         let error = not_blank(&now.snapshot, &new);
         return Err(if ops.len() > 1 { error.prefixed("edits[0]: ").op(0) } else { error });
     }
-    let file = EditedFile { call, options, place, now };
+    let file = EditedFile { call, options, path, now };
     plan_against(file, &mut |_| Ok(Cow::Borrowed(ops)), order)
 }
 
@@ -65,9 +63,9 @@ pub(crate) fn plan_edit(
 /// current file.
 pub(crate) fn plan_against(file: EditedFile<'_>, ops: OpsBuilder<'_, '_>, order: OpOrder) -> Result<FilePlan> {
     // Only a notebook is opened before it is known what was read.
-    if notebook::is_named(&file.place) {
+    if notebook::is_named(&file.path) {
         let meant = ops(&file.now.snapshot).unwrap_or_default();
-        refuse_text_edit(file.call, &file.place, &file.now.snapshot, &meant)?;
+        refuse_text_edit(file.call, &file.path, &file.now.snapshot, &meant)?;
     }
     placement::plan(file, &mut TextPlacement { ops, order })
 }
@@ -82,7 +80,7 @@ impl PlacementStrategy for TextPlacement<'_, '_> {
     fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, note }: KnownLines) -> Result<PlacedEdits> {
         let now = &file.now.snapshot;
         let (ops, settings) = ((self.ops)(now)?, file.options.resolve_settings(false));
-        let mut resolved = resolve_beside_strings(file.call, &file.place, now, &ops, self.order, settings)?;
+        let mut resolved = resolve_beside_strings(file.call, &file.path, now, &ops, self.order, settings)?;
         unseen_lines::check_between_anchors(file, &lines, &ops, &resolved)?;
         resolved.notes.extend(note);
         Ok(PlacedEdits::new(resolved, lines))
@@ -105,7 +103,7 @@ pub(crate) fn carry_over(
     let theirs = ChangeSet::diff(seen, &now.snapshot);
     let foreign = stale::ForeignChange { seen, theirs: &theirs };
     let settings = options.resolve_settings(true);
-    let mut mine = match resolve_beside_strings(*call, &file.place, seen, ops, order, settings) {
+    let mut mine = match resolve_beside_strings(*call, &file.path, seen, ops, order, settings) {
         Ok(mine) => mine,
         // A person may have seen the file elsewhere; a model knows only what it was shown.
         Err(_) if call.caller.allows_unread() => {
@@ -196,10 +194,10 @@ fn placed_again(
 }
 
 /// Creates the empty text of a file to be created, in the encoding declared for it.
-pub(crate) fn empty_file_text(context: &Context, place: &SafePath, options: &CallOptions) -> Result<Snapshot> {
+pub(crate) fn empty_file_text(context: &Context, path: &SafePath, options: &CallOptions) -> Result<Snapshot> {
     let (declared, marked) = match options.declared {
         Some(declared) => (Some(declared), declared.charset.unit() == 2),
-        None => encoding::configured_encoding(context.config(), context.store(), place)
+        None => encoding::configured_encoding(context.config(), context.store(), path)
             .map_or((None, false), |it| (Some(it.declared), it.mark)),
     };
     let mark: &[u8] = match declared.filter(|_| marked).map(|it| it.charset) {

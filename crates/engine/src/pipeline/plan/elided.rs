@@ -16,7 +16,7 @@ use std::ops::Range;
 pub(crate) fn plan_elided(file: EditedFile<'_>, content: &str, refusal: Error) -> Result<FilePlan> {
     let text = emendate_core::normalize_text(content);
     let mut refusal = Some(refusal);
-    let (mut notes, call, target) = (Notes::new(), file.call, file.place.clone());
+    let (mut notes, call, target) = (Notes::new(), file.call, file.path.clone());
     let mut plan = plan_against(
         file,
         &mut |seen| {
@@ -35,12 +35,12 @@ pub(crate) fn plan_elided(file: EditedFile<'_>, content: &str, refusal: Error) -
 const COMPARED_BYTES_MAX: usize = 1 << 20;
 
 /// Returns the symbols common to a file and a text with placeholders, by their lines. Empty without a grammar.
-fn elided_extents(call: Call<'_>, place: &SafePath, old: &str, new: &str) -> Vec<Extent> {
+fn elided_extents(call: Call<'_>, path: &SafePath, old: &str, new: &str) -> Vec<Extent> {
     if old.len().max(new.len()) > COMPARED_BYTES_MAX {
         return Vec::new();
     }
     let grammars = call.grammars();
-    let (old, new) = (symbols_of(grammars, place, old), symbols_of(grammars, place, &elided::without_gaps(old, new)));
+    let (old, new) = (symbols_of(grammars, path, old), symbols_of(grammars, path, &elided::without_gaps(old, new)));
     let (by_path, by_name) = (only(&old, |it| &it.path), only(&old, |it| &it.name));
     let (paths, names) = (only(&new, |it| &it.path), only(&new, |it| &it.name));
     new.iter()
@@ -65,8 +65,8 @@ fn symbol_lines(it: &Symbol) -> Range<usize> {
 }
 
 /// Returns the symbols of a text, none if it does not parse.
-fn symbols_of(grammars: crate::context::syntax::Grammars<'_>, place: &SafePath, text: &str) -> Vec<Symbol> {
-    grammars.symbols(place, text).unwrap_or_default()
+fn symbols_of(grammars: crate::context::syntax::Grammars<'_>, path: &SafePath, text: &str) -> Vec<Symbol> {
+    grammars.symbols(path, text).unwrap_or_default()
 }
 
 /// Maps symbols by a key that is unique to one of them.

@@ -4,15 +4,13 @@ use crate::context::policy::BlockingRule;
 use crate::context::{Context, LoadedFile};
 use crate::model::change_kind::ChangeKind;
 use crate::session::base;
-use emendate_core::explain;
 use emendate_core::line_edits::ReplacedLines;
 use emendate_core::line_format::LineFormat;
 use emendate_core::whole_text::whole_change;
 use emendate_core::{
-    ChangeSet, ContentId, Error, HeaderStyle, OpOutcome, OverlayEntry, ResolvedEdit, Result, ShortHash, ShortTag,
-    Snapshot, Span, Splice,
+    ChangeSet, ContentId, Error, HeaderStyle, Note, Notes, OpOutcome, OverlayEntry, ResolvedEdit, Result, ShortHash,
+    ShortTag, Snapshot, Span, Splice, explain,
 };
-use emendate_core::{Note, Notes};
 use emendate_fs::{FileAttributes, FileSource, FileWrite, NewState, Precondition, SafePath, SpliceChunk};
 use emendate_history::LineSet;
 use std::ffi::OsString;
@@ -55,7 +53,7 @@ pub(crate) enum TargetState {
 /// The source of the text before, if it is another path.
 #[derive(Clone)]
 pub(crate) struct SourceFile {
-    pub(crate) place: SafePath,
+    pub(crate) path: SafePath,
     /// The source file is kept.
     pub(crate) copied: bool,
 }
@@ -117,7 +115,7 @@ impl SeenUpdate {
 /// and what the session learns.
 #[derive(Clone)]
 pub(crate) struct FilePlan {
-    pub(crate) place: SafePath,
+    pub(crate) path: SafePath,
     pub(crate) current: CurrentState,
     pub(crate) target: TargetState,
     /// The text that the changes apply to: of the file itself, of its source, or the empty text of a new file.
@@ -150,35 +148,35 @@ pub(crate) struct FilePlan {
 
 impl FilePlan {
     /// Creates the plan for a changed file.
-    pub(crate) fn edit(place: SafePath, now: LoadedFile, resolved: ResolvedEdit, lines: LineSet) -> FilePlan {
+    pub(crate) fn edit(path: SafePath, now: LoadedFile, resolved: ResolvedEdit, lines: LineSet) -> FilePlan {
         let before = now.snapshot.clone();
-        FilePlan::new(place, CurrentState::File(now), before, resolved, lines)
+        FilePlan::new(path, CurrentState::File(now), before, resolved, lines)
     }
 
     /// Creates the plan for a new file.
-    pub(crate) fn create(place: SafePath, before: Snapshot, resolved: ResolvedEdit) -> FilePlan {
-        FilePlan::new(place, CurrentState::Nothing, before, resolved, LineSet::all())
+    pub(crate) fn create(path: SafePath, before: Snapshot, resolved: ResolvedEdit) -> FilePlan {
+        FilePlan::new(path, CurrentState::Nothing, before, resolved, LineSet::all())
     }
 
     /// Creates the plan for an unchanged file, to be modified further.
-    pub(crate) fn unchanged(place: SafePath, now: LoadedFile, lines: LineSet) -> FilePlan {
+    pub(crate) fn unchanged(path: SafePath, now: LoadedFile, lines: LineSet) -> FilePlan {
         let changes = ChangeSet::none(&now.snapshot);
-        FilePlan::edit(place, now, without_ops(changes), lines)
+        FilePlan::edit(path, now, without_ops(changes), lines)
     }
 
     /// Creates a plan that leaves any other `target` at the path.
-    pub(crate) fn replace_entry(place: SafePath, now: CurrentState, target: TargetState) -> FilePlan {
+    pub(crate) fn replace_entry(path: SafePath, now: CurrentState, target: TargetState) -> FilePlan {
         let before = match &now {
             CurrentState::File(now) => now.snapshot.clone(),
             _ => Snapshot::from_text(""),
         };
         let changes = ChangeSet::none(&before);
-        FilePlan { target, ..FilePlan::new(place, now, before, without_ops(changes), LineSet::all()) }
+        FilePlan { target, ..FilePlan::new(path, now, before, without_ops(changes), LineSet::all()) }
     }
 
     /// Creates the plan for a file that is `before` with the changes made.
     pub(crate) fn new(
-        place: SafePath,
+        path: SafePath,
         current: CurrentState,
         before: Snapshot,
         resolved: ResolvedEdit,
@@ -186,7 +184,7 @@ impl FilePlan {
     ) -> FilePlan {
         let ResolvedEdit { changes, ops, failed, notes } = resolved;
         FilePlan {
-            place,
+            path,
             current,
             target: TargetState::File,
             before,
@@ -262,7 +260,7 @@ impl FilePlan {
 
     /// The former path of a moved file.
     pub(crate) fn move_source(&self) -> Option<&SafePath> {
-        self.source_file.as_ref().filter(|origin| !origin.copied).map(|origin| &origin.place)
+        self.source_file.as_ref().filter(|origin| !origin.copied).map(|origin| &origin.path)
     }
 
     /// True when there is something to write: a difference, or a new file.
@@ -313,7 +311,7 @@ impl FilePlan {
         if let Some(source) = self.source.as_deref() {
             let expect = Precondition::Content { source, content: self.before.id() };
             return FileWrite {
-                path: &self.place,
+                path: &self.path,
                 precondition: expect,
                 new_state: NewState::Spliced { source, chunks: parts },
             };
@@ -323,7 +321,7 @@ impl FilePlan {
             CurrentState::File(now) => Precondition::Version { bytes: now.snapshot.raw(), meta: &now.meta },
             CurrentState::Link(target) => Precondition::Link { target },
         };
-        let like = self.source_file.as_ref().map(|origin| &origin.place);
+        let like = self.source_file.as_ref().map(|origin| &origin.path);
         let new_state = match &self.target {
             TargetState::File => {
                 let attributes = self.attributes.as_ref();
@@ -332,7 +330,7 @@ impl FilePlan {
             TargetState::Link(target) => NewState::Link { target },
             TargetState::Nothing => NewState::Absent,
         };
-        FileWrite { path: &self.place, precondition: expect, new_state }
+        FileWrite { path: &self.path, precondition: expect, new_state }
     }
 }
 
@@ -375,7 +373,7 @@ pub(crate) fn copy_of(plan: &FilePlan) -> FilePlan {
             ..PlanDisplay::default()
         },
         seen: SeenUpdate::of(plan.seen.lines.clone()),
-        ..FilePlan::replace_entry(plan.place.clone(), CurrentState::Nothing, TargetState::File)
+        ..FilePlan::replace_entry(plan.path.clone(), CurrentState::Nothing, TargetState::File)
     }
 }
 

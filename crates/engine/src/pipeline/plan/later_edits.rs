@@ -13,10 +13,10 @@ pub(crate) fn add_edits(plan: &mut FilePlan, ops: &[Op], order: OpOrder, options
         return Ok(0);
     }
     if line_edits::are_line_edits(ops) {
-        return Err(lines_already_changed(&plan.place.shown(), ops));
+        return Err(lines_already_changed(&plan.path.shown(), ops));
     }
     if anchor_map::are_anchor_edits(ops) {
-        return Err(named_twice(&plan.place));
+        return Err(named_twice(&plan.path));
     }
     let current = plan.after()?;
     let resolved = resolve(&current, ops, order, options.resolve_settings(plan.outcome.merged))?;

@@ -18,10 +18,9 @@ use crate::session::failure_advice::is_repeat;
 use crate::session::names::name_in_header;
 use emendate_core::line_edits::{self, CarryConflict, Registers};
 use emendate_core::{
-    ChangeSet, Code, ContentId, Error, Handle, HeaderStyle, Op, OpOrder, ResolvedEdit, Result, Snapshot, TieBreak,
-    resolve,
+    ChangeSet, Changers, Code, ContentId, Error, Handle, HeaderStyle, Note, Notes, Op, OpOrder, ResolvedEdit, Result,
+    Snapshot, TieBreak, resolve,
 };
-use emendate_core::{Changers, Note, Notes};
 use emendate_fs::SafePath;
 use emendate_history::{LineSet, RecordOrigin};
 use std::borrow::Cow;
@@ -46,13 +45,13 @@ pub(crate) struct RegisterOps<'a> {
 /// Plans the edit for a file, or a sparse snapshot with its lines, given the version that the caller saw.
 pub(crate) fn plan_rows_in(
     call: Call<'_>,
-    place: SafePath,
+    path: SafePath,
     now: LoadedFile,
     base: Result<Base>,
     RegisterOps { ops, registers }: RegisterOps<'_>,
     options: &CallOptions,
 ) -> Result<FilePlan> {
-    let file = EditedFile { call, options, place, now };
+    let file = EditedFile { call, options, path, now };
     let by_word = line_edits::names_anchor(ops);
     let nameable = matches!(options.tag, Some(Handle::Lines(..)));
     let nameless = is_nameless(&base, nameable);
@@ -101,10 +100,10 @@ impl LinePlacement<'_> {
 
 impl PlacementStrategy for LinePlacement<'_> {
     fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, note }: KnownLines) -> Result<PlacedEdits> {
-        let EditedFile { call, place, now, .. } = file;
+        let EditedFile { call, path, now, .. } = file;
         let mut notes = std::mem::take(&mut self.notes);
         notes.extend(note);
-        let ops = call.grammars().with_blocks(place, &now.snapshot, &self.ops, &mut notes)?;
+        let ops = call.grammars().with_blocks(path, &now.snapshot, &self.ops, &mut notes)?;
         all_shown(file, &now.snapshot, &lines, &ops)?;
         let ops = line_edits::fill_registers(&now.snapshot, &ops, self.registers, &mut notes)?;
         let placed = placed(file, ops, notes, lines)?;
@@ -112,9 +111,9 @@ impl PlacementStrategy for LinePlacement<'_> {
     }
 
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
-        let EditedFile { call, place, now, .. } = file;
+        let EditedFile { call, path, now, .. } = file;
         let mut notes = std::mem::take(&mut self.notes);
-        let ops = call.grammars().with_blocks(place, seen, &self.ops, &mut notes)?;
+        let ops = call.grammars().with_blocks(path, seen, &self.ops, &mut notes)?;
         all_shown(file, seen, &lines, &ops)?;
         let ops = line_edits::fill_registers(seen, &ops, self.registers, &mut notes)?;
         let theirs = ChangeSet::diff(seen, &now.snapshot);
@@ -150,13 +149,13 @@ fn resolve_rows<'o>(
     ops: Cow<'o, [Op]>,
     notes: &mut Notes,
 ) -> Result<(Cow<'o, [Op]>, ResolvedEdit)> {
-    let EditedFile { call, options, place, now } = file;
+    let EditedFile { call, options, path, now } = file;
     let mut resolved = resolve(&now.snapshot, &ops, OpOrder::Together, options.resolve_settings(false))
         .map_err(|error| without_effect(file, &ops, error))
         .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.to_string())))?;
     notes.append(&mut resolved.notes);
     // Parsing needs the whole text.
-    let mended = || repair_edits(call, place, &now.snapshot, &ops, &resolved, options);
+    let mended = || repair_edits(call, path, &now.snapshot, &ops, &resolved, options);
     let Some(mended) = (!now.snapshot.is_sparse()).then(mended).flatten() else {
         return Ok((ops, resolved));
     };
@@ -203,9 +202,9 @@ fn blocked_error(
 
 /// Creates the error for a header that does not fit the file, with the current lines named by the edit.
 fn mismatch(file: &EditedFile<'_>, ops: &[Op], misfit: Misfit<'_>) -> Error {
-    let EditedFile { call, options, place, now } = file;
-    let Some(live) = now.snapshot.short_tag() else { return stale::changed_again(place) };
-    let path = place.shown();
+    let EditedFile { call, options, path: safe_path, now } = file;
+    let Some(live) = now.snapshot.short_tag() else { return stale::changed_again(safe_path) };
+    let path = safe_path.shown();
     let bound = match options.tag {
         Some(Handle::Lines(_, tag)) => tag.to_string(),
         Some(Handle::Tag(tag) | Handle::Headed(_, tag)) => tag.to_string(),
@@ -246,7 +245,7 @@ fn mismatch(file: &EditedFile<'_>, ops: &[Op], misfit: Misfit<'_>) -> Error {
     if !excerpt.text.is_empty() {
         error = error.evidence(format!("{which}, as they are now:\n{}", excerpt.text));
     }
-    let fresh = header_style(options).line(&name_in_header(*call, place), live);
+    let fresh = header_style(options).line(&name_in_header(*call, safe_path), live);
     let shown = if excerpt.text.is_empty() { "" } else { " with the numbers of the lines shown above" };
     error
         .next(format!("Use the header {fresh}{shown}; read the file for others."))
@@ -265,7 +264,7 @@ fn carry_note(file: &EditedFile<'_>, ops: &[Op]) -> Result<Note> {
 
 /// Returns whose changes came in between.
 fn who_changed(file: &EditedFile<'_>) -> Result<Changers> {
-    let latest = file.call.sessions(&file.place).latest(&file.call.caller.session, key(&file.place))?;
+    let latest = file.call.sessions(&file.path).latest(&file.call.caller.session, key(&file.path))?;
     let wrote = latest.filter(|record| record.origin == RecordOrigin::Write).map(|record| record.content);
     Ok(match wrote {
         Some(content) if content == file.now.snapshot.id() => Changers::Own,
@@ -279,7 +278,7 @@ fn without_effect(file: &EditedFile<'_>, ops: &[Op], error: Error) -> Error {
     if error.code() != Code::EditNoChange {
         return error;
     }
-    let path = file.place.shown();
+    let path = file.path.shown();
     let texts: String =
         ops.iter().filter_map(|op| Some(format!("{}\n{}", line_edits::of(op)?.source_text, op.text))).collect();
     let words = format!("{} {}", file.now.snapshot.id(), ContentId::of(texts.as_bytes()));
@@ -298,7 +297,7 @@ fn without_effect(file: &EditedFile<'_>, ops: &[Op], error: Error) -> Error {
         Code::EditNoChange,
         format!("Edits to {path} parsed and applied cleanly, but produced no change: {why}"),
     );
-    if is_repeat(file.call, &file.place, words) {
+    if is_repeat(file.call, &file.path, words) {
         return error
             .evidence("The same edit was sent before and changed nothing then either.")
             .next("Do not send this edit again. Read the file, and decide whether anything is left to change.")

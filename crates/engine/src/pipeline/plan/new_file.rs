@@ -45,15 +45,15 @@ pub(crate) fn end_lines_of_new_files(context: &Context, plans: &mut [FilePlan]) 
         if ends == LineEnds::default() {
             continue;
         }
-        match declared(context.store(), &plan.place) {
+        match declared(context.store(), &plan.path) {
             Some(declared) => end_with(plan, &after, &declared)?,
-            None => plan.outcome.notes.extend(noted_ends(context, &plan.place, ends, nth)),
+            None => plan.outcome.notes.extend(noted_ends(context, &plan.path, ends, nth)),
         }
     }
     Ok(())
 }
 
-fn noted_ends(context: &Context, place: &SafePath, ends: LineEnds, nth: usize) -> Option<String> {
+fn noted_ends(context: &Context, path: &SafePath, ends: LineEnds, nth: usize) -> Option<String> {
     if ends.lf > 0 && ends.crlf > 0 {
         return Some(format!(
             "The new file mixes line ends, as they were given: {} with CRLF, {} with LF.",
@@ -64,7 +64,7 @@ fn noted_ends(context: &Context, place: &SafePath, ends: LineEnds, nth: usize) -
         LineEnd::Lf => (LineEnd::Lf, LineEnd::CrLf),
         LineEnd::CrLf => (LineEnd::CrLf, LineEnd::Lf),
     };
-    if nth >= EXAMINED_NEW_FILES_MAX || !all_neighbours_end_with(context, place, others) {
+    if nth >= EXAMINED_NEW_FILES_MAX || !all_neighbours_end_with(context, path, others) {
         return None;
     }
     Some(format!(
@@ -76,11 +76,11 @@ fn noted_ends(context: &Context, place: &SafePath, ends: LineEnds, nth: usize) -
 }
 
 /// True when there are neighbouring files of the same kind, and all of their lines end in this way.
-fn all_neighbours_end_with(context: &Context, place: &SafePath, end: LineEnd) -> bool {
-    let extension = place.absolute().extension();
-    let names = context.store().siblings(place).unwrap_or_default();
-    let beside = names.iter().map(|name| place.absolute().with_file_name(name));
-    let of_its_kind = beside.filter(|path| path.extension() == extension && path != place.absolute());
+fn all_neighbours_end_with(context: &Context, safe_path: &SafePath, end: LineEnd) -> bool {
+    let extension = safe_path.absolute().extension();
+    let names = context.store().siblings(safe_path).unwrap_or_default();
+    let beside = names.iter().map(|name| safe_path.absolute().with_file_name(name));
+    let of_its_kind = beside.filter(|path| path.extension() == extension && path != safe_path.absolute());
     let mut found = 0;
     for path in of_its_kind.take(2 * NEIGHBOURS_MAX) {
         let Some(ends) = line_ends_of(context, &path) else { continue };
@@ -98,8 +98,9 @@ fn all_neighbours_end_with(context: &Context, place: &SafePath, end: LineEnd) ->
 
 /// Returns the line ends of a small text that may be read.
 fn line_ends_of(context: &Context, path: &Path) -> Option<LineEnds> {
-    let place = context.store().resolve_path(path).ok().filter(|place| context.may_access_name(place, Access::Read))?;
-    let version = context.store().read(&place, NEIGHBOUR_BYTES_MAX, Vec::new()).ok()??;
+    let safe_path =
+        context.store().resolve_path(path).ok().filter(|safe_path| context.may_access_name(safe_path, Access::Read))?;
+    let version = context.store().read(&safe_path, NEIGHBOUR_BYTES_MAX, Vec::new()).ok()??;
     Some(Snapshot::open(version.bytes, None).ok()?.line_ends())
 }
 
@@ -125,8 +126,8 @@ fn end_with(plan: &mut FilePlan, after: &Snapshot, declared: &DeclaredLineEnd) -
 }
 
 /// Returns the declared line end of a file: `.editorconfig` takes precedence over `.gitattributes`.
-fn declared(store: &dyn Store, place: &SafePath) -> Option<DeclaredLineEnd> {
-    let word = encoding::editorconfig(store, place, "end_of_line");
+fn declared(store: &dyn Store, path: &SafePath) -> Option<DeclaredLineEnd> {
+    let word = encoding::editorconfig(store, path, "end_of_line");
     let end = word.as_deref().and_then(|word| match word {
         "lf" => Some(LineEnd::Lf),
         "crlf" => Some(LineEnd::CrLf),
@@ -134,7 +135,7 @@ fn declared(store: &dyn Store, place: &SafePath) -> Option<DeclaredLineEnd> {
     });
     match end {
         Some(end) => Some(DeclaredLineEnd { end, by: ".editorconfig (end_of_line)" }),
-        None => by_attributes(store, place).map(|end| DeclaredLineEnd { end, by: ".gitattributes (eol)" }),
+        None => by_attributes(store, path).map(|end| DeclaredLineEnd { end, by: ".gitattributes (eol)" }),
     }
 }
 
@@ -150,14 +151,14 @@ struct GitAttributes {
 
 /// Returns the line end that the `.gitattributes` files from the root down to the file declare; the nearest one takes
 /// precedence, and the repository's own `info/attributes` before all of them.
-fn by_attributes(store: &dyn Store, place: &SafePath) -> Option<LineEnd> {
+fn by_attributes(store: &dyn Store, path: &SafePath) -> Option<LineEnd> {
     let mut found: Vec<(&Path, Vec<u8>)> = Vec::new();
-    for folder in encoding::folders(place) {
+    for folder in encoding::folders(path) {
         let file = store.resolve_path(&folder.join(".gitattributes"));
         let version = file.and_then(|file| store.read(&file, GITATTRIBUTES_BYTES_MAX, Vec::new()));
         found.extend(version.ok().flatten().map(|version| (folder, version.bytes)));
     }
-    let root = encoding::folders(place).last()?;
+    let root = encoding::folders(path).last()?;
     let own = store.resolve_path(&root.join(".git/info/attributes"));
     let own = own.and_then(|file| store.read(&file, GITATTRIBUTES_BYTES_MAX, Vec::new())).ok().flatten();
     let own = own.map(|version| (root, version.bytes));
@@ -167,7 +168,7 @@ fn by_attributes(store: &dyn Store, place: &SafePath) -> Option<LineEnd> {
         attributes.define_macros(&String::from_utf8_lossy(bytes));
     }
     for (folder, bytes) in found.iter().rev().chain(&own) {
-        let Ok(below) = place.absolute().strip_prefix(folder) else { continue };
+        let Ok(below) = path.absolute().strip_prefix(folder) else { continue };
         attributes.read(&String::from_utf8_lossy(bytes), below);
     }
     attributes.end.filter(|_| !attributes.binary)
@@ -235,8 +236,8 @@ fn covers(pattern: &str, path: &Path) -> bool {
 }
 
 /// Returns the content of a text that is entirely in one fence, for a file type in which a fence cannot be intended.
-pub(crate) fn fenced_content<'t>(place: &SafePath, content: &'t str) -> Option<&'t str> {
-    let extension = place.absolute().extension()?.to_str()?;
+pub(crate) fn fenced_content<'t>(path: &SafePath, content: &'t str) -> Option<&'t str> {
+    let extension = path.absolute().extension()?.to_str()?;
     emendate_core::whole_text::without_fence(Some(extension), content)
 }
 

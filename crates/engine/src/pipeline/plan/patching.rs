@@ -6,8 +6,7 @@ use crate::context::walk::check_globs;
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use data_encoding::BASE64;
 use emendate_core::{
-    Advice, Charset, Code, DeclaredEncoding, Error, FileRequest, Phrase, Request, Result, advice, whitespace_faults,
-    work,
+    Advice, Charset, Code, DeclaredEncoding, Error, FileRequest, Request, Result, whitespace_faults, work,
 };
 use emendate_fs::shown;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -157,7 +156,7 @@ pub(crate) fn check_blanks(plans: &mut [FilePlan], whitespace: Whitespace) -> Re
         let list = listed(&list);
         match whitespace {
             Whitespace::Fix => plan.replace_text("whitespace: fix", &fixed)?,
-            Whitespace::Refuse => refused.push(format!("{}: {list}", plan.place.shown())),
+            Whitespace::Refuse => refused.push(format!("{}: {list}", plan.path.shown())),
             Whitespace::Warn | Whitespace::Ignore => {
                 plan.outcome.notes.push(format!("Whitespace errors in new lines: {list}."));
             }
@@ -169,7 +168,7 @@ pub(crate) fn check_blanks(plans: &mut [FilePlan], whitespace: Whitespace) -> Re
     Err(Error::new(Code::EditUnparsable, "New lines have whitespace errors, which the call refuses.")
         .evidence(refused.join("\n"))
         .next(
-            advice!["Send the lines without them, or remove them with ", Phrase::Set("whitespace", "fix".into()), "."]
+            Advice::named("Send the lines without them, or remove them with {whitespace=\"fix\"}.")
                 .or(r#"Send the lines without them, or remove them with "whitespace": "fix"."#),
         ))
 }
@@ -224,11 +223,11 @@ impl Selection {
         }
         request.notes.push("The text is not UTF-8: it and its files were treated as bytes.".to_owned());
         for file in &mut request.files {
-            let FileRequest { path, alternatives: also, action: ask, .. } = file;
+            let FileRequest { path, alternatives: also, action, .. } = file;
             for name in also.iter_mut().chain([path]) {
                 as_bytes(name, &there)?;
             }
-            if let Some(to) = ask.destination_mut() {
+            if let Some(to) = action.destination_mut() {
                 as_bytes(to, &there)?;
             }
         }

@@ -32,7 +32,7 @@ pub(crate) struct SeenVersion<'a> {
 pub(crate) struct EditedFile<'a> {
     pub(crate) call: Call<'a>,
     pub(crate) options: &'a CallOptions,
-    pub(crate) place: SafePath,
+    pub(crate) path: SafePath,
     pub(crate) now: LoadedFile,
 }
 
@@ -41,14 +41,14 @@ pub(crate) struct EditedFile<'a> {
 /// Errors: `path.not_found` if there is none; those of the encoding.
 pub(crate) fn load_for_edit(
     call: Call<'_>,
-    place: &SafePath,
+    path: &SafePath,
     version: Option<FileVersion>,
     ops: &[Op],
     options: &CallOptions,
 ) -> Result<LoadedFile> {
-    let version = version.ok_or_else(|| file_not_found(call, place))?;
+    let version = version.ok_or_else(|| file_not_found(call, path))?;
     let fresh: String = ops.iter().map(|op| &*op.text).collect();
-    call.load_decoded(place, version, options.declared, &fresh)
+    call.load_decoded(path, version, options.declared, &fresh)
 }
 
 /// Edits that are placed in the current text of a file.
@@ -95,7 +95,7 @@ pub(crate) trait PlacementStrategy {
 ///
 /// Errors: `read.required`, `stale.unknown_tag`, and those of the placement.
 pub(crate) fn plan(file: EditedFile<'_>, placement: &mut dyn PlacementStrategy) -> Result<FilePlan> {
-    let base = find_base(file.call, file.options, &file.place, &file.now)?;
+    let base = find_base(file.call, file.options, &file.path, &file.now)?;
     plan_on(base, file, placement)
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn plan_on(base: Base, file: EditedFile<'_>, placement: &mut dyn Plac
 /// Makes a plan of placed edits.
 pub(crate) fn planned(file: EditedFile<'_>, placed: PlacedEdits) -> FilePlan {
     let lines = base::after_writing(&placed.lines_seen, &file.now.snapshot, &placed.resolved.changes);
-    let mut plan = FilePlan::edit(file.place, file.now, placed.resolved, lines);
+    let mut plan = FilePlan::edit(file.path, file.now, placed.resolved, lines);
     plan.outcome.merged = placed.merged;
     plan.outcome.has_conflict_markers = placed.has_conflict_markers;
     plan.display.replaced = placed.replaced;
@@ -125,10 +125,10 @@ pub(crate) fn planned(file: EditedFile<'_>, placed: PlacedEdits) -> FilePlan {
 /// Refuses to replace or to remove a file that changed since the caller saw it.
 ///
 /// Errors: `read.required`, `stale.changed`.
-pub(crate) fn check_unchanged(call: Call<'_>, options: &CallOptions, place: &SafePath, now: &LoadedFile) -> Result<()> {
-    if find_base(call, options, place, now)?.is_fresh() {
+pub(crate) fn check_unchanged(call: Call<'_>, options: &CallOptions, path: &SafePath, now: &LoadedFile) -> Result<()> {
+    if find_base(call, options, path, now)?.is_fresh() {
         Ok(())
     } else {
-        Err(EditedFile { call, options, place: place.clone(), now: now.clone() }.version_unavailable())
+        Err(EditedFile { call, options, path: path.clone(), now: now.clone() }.version_unavailable())
     }
 }

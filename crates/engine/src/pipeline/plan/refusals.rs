@@ -21,8 +21,8 @@ pub(crate) fn other_link(target: &OsStr, text: &str) -> Error {
 /// are resolved, and checked, by whatever uses the link.
 ///
 /// Errors: `path.outside`.
-pub(crate) fn check_link(roots: &[&Path], place: &SafePath, target: &str) -> Result<()> {
-    let mut path = place.absolute().parent().unwrap_or(place.absolute()).to_owned();
+pub(crate) fn check_link(roots: &[&Path], safe_path: &SafePath, target: &str) -> Result<()> {
+    let mut path = safe_path.absolute().parent().unwrap_or(safe_path.absolute()).to_owned();
     for part in Path::new(target).components() {
         match part {
             Component::Prefix(_) | Component::RootDir => path = PathBuf::from("/"),
@@ -36,7 +36,7 @@ pub(crate) fn check_link(roots: &[&Path], place: &SafePath, target: &str) -> Res
     if roots.iter().any(|root| path.starts_with(root)) {
         return Ok(());
     }
-    Err(Error::new(Code::PathOutside, format!("The symbolic link {} would lead out of the roots.", place.shown()))
+    Err(Error::new(Code::PathOutside, format!("The symbolic link {} would lead out of the roots.", safe_path.shown()))
         .evidence(format!("Its target is `{}`, which is {}.", shown(target), shown(&path)))
         .next("Give it a target below a root; a person can make this link, or add the directory that it leads to as a root.")
         .fact("path", shown(&path)))

@@ -29,7 +29,7 @@ pub(crate) struct RepairedEdits {
 /// that is not the case, or cannot be proven in time.
 pub(crate) fn repair_edits(
     context: &Context,
-    place: &SafePath,
+    path: &SafePath,
     now: &Snapshot,
     ops: &[Op],
     resolved: &ResolvedEdit,
@@ -42,7 +42,7 @@ pub(crate) fn repair_edits(
     if meant.is_empty() {
         return None;
     }
-    let proof = Comparison::new(&context.memory.parsers, language(place, now.text())?, now.text(), ParseLimits::PROOF);
+    let proof = Comparison::new(&context.memory.parsers, language(path, now.text())?, now.text(), ParseLimits::PROOF);
     if parses_after(&proof, now, &resolved.changes)? {
         return None;
     }

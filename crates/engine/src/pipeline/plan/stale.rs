@@ -9,12 +9,10 @@ use crate::session::base;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::advice::fill_empty_file;
 use emendate_core::carried_text::UnprovenEdit;
-use emendate_core::explain;
-use emendate_core::{Advice, ErrorContext, Phrase, advice};
 use emendate_core::{
-    ChangeSet, Code, Conflict, Error, Locator, Op, RebaseResult, Result, Snapshot, Span, Splice, line_format,
+    Advice, ChangeSet, Code, Conflict, Error, ErrorContext, Locator, MergeBase, Note, Op, Phrase, RebaseResult, Result,
+    Snapshot, Span, Splice, advice, explain, line_format,
 };
-use emendate_core::{MergeBase, Note};
 use emendate_fs::{FileMeta, SafePath};
 use emendate_history::{LineSet, Record, RecordOrigin};
 use serde_json::{Value, json};
@@ -26,29 +24,29 @@ impl EditedFile<'_> {
     pub(crate) fn version_unavailable(&self) -> Error {
         // A sparse snapshot does not show how the text changed.
         if self.now.snapshot.is_sparse() {
-            return changed_again(&self.place);
+            return changed_again(&self.path);
         }
         let record = self.latest_record();
         let bytes =
-            record.as_ref().and_then(|record| self.call.sessions(&self.place).bytes(record.content).ok().flatten());
-        let seen = bytes.and_then(|bytes| self.call.decode(&self.place, bytes, None, "").ok());
+            record.as_ref().and_then(|record| self.call.sessions(&self.path).bytes(record.content).ok().flatten());
+        let seen = bytes.and_then(|bytes| self.call.decode(&self.path, bytes, None, "").ok());
         match seen {
             Some(seen) => {
                 let theirs = ChangeSet::diff(&seen, &self.now.snapshot);
-                self.with_diff(ForeignChange { seen: &seen, theirs: &theirs }, record, changed(&self.place))
+                self.with_diff(ForeignChange { seen: &seen, theirs: &theirs }, record, changed(&self.path))
             }
-            None => changed_again(&self.place),
+            None => changed_again(&self.path),
         }
     }
 
     /// Returns what the session knows of the file; nothing if the store cannot tell.
     fn latest_record(&self) -> Option<Record> {
-        self.call.sessions(&self.place).latest(&self.call.caller.session, key(&self.place)).ok().flatten()
+        self.call.sessions(&self.path).latest(&self.call.caller.session, key(&self.path)).ok().flatten()
     }
 
     /// Marks lines that an error has just shown as known; returns a note if that failed.
     pub(crate) fn mark_shown(&self, lines: LineSet) -> Option<String> {
-        base::mark_known(self.call, &self.place, &self.now, lines, RecordOrigin::Shown)
+        base::mark_known(self.call, &self.path, &self.now, lines, RecordOrigin::Shown)
     }
 
     /// Adds the changes since the read, and marks the lines it shows as known.
@@ -62,14 +60,14 @@ impl EditedFile<'_> {
         }
         let hunks = explain::reply_hunks(seen, theirs, 3, 2 * STALE_DIFF_BYTES_MAX);
         let room = (self.call.reply_limits().text / 4).min(STALE_DIFF_BYTES_MAX);
-        let diff = explain::unified(&self.place.shown(), &hunks, room);
+        let diff = explain::unified(&self.path.shown(), &hunks, room);
         let mut error = error
             .evidence(format!("What changed since you read it:\n{}", diff.text))
             .fact("diff", explain::structured(&hunks));
         let (held, all) = explain::held_lines(&hunks);
         note_part(error.parts().data, "diff", "lines", held, all);
         if diff.cut {
-            return error.next(read_again(&self.place));
+            return error.next(read_again(&self.path));
         }
         // Known lines remain known if they did not change, and the hunks show the rest.
         let known = record.filter(|record| record.content == seen.id()).map_or_else(LineSet::none, |it| it.lines);
@@ -77,7 +75,7 @@ impl EditedFile<'_> {
         lines.union(&base::of_ranges(&diff.lines));
         let unkept = self.mark_shown(lines);
         error
-            .next(unkept.map_or_else(|| shown_above(&self.place, "the text"), Advice::from))
+            .next(unkept.map_or_else(|| shown_above(&self.path, "the text"), Advice::from))
             .fact("tag", self.now.snapshot.id().tag().to_string())
     }
 
@@ -91,13 +89,13 @@ impl EditedFile<'_> {
 
     /// Creates the error for an edit that was placed in the version that the caller saw, but has no certain place now.
     pub(crate) fn not_carried(&self, base: ForeignChange<'_>, why: String) -> Error {
-        self.with_diff(base, self.latest_record(), changed(&self.place).evidence(why))
+        self.with_diff(base, self.latest_record(), changed(&self.path).evidence(why))
     }
 
     /// Creates the error for changes of the same lines on both sides.
     pub(crate) fn conflict(&self, base: ForeignChange<'_>, conflicts: &[Conflict]) -> Error {
         let ForeignChange { seen, theirs } = base;
-        let mut error = changed(&self.place);
+        let mut error = changed(&self.path);
         for conflict in conflicts.iter().take(5) {
             let (from, to) = (theirs.map(conflict.theirs.start(), false), theirs.map(conflict.theirs.end(), true));
             if self.now.snapshot.text().is_empty() {
@@ -133,7 +131,7 @@ impl EditedFile<'_> {
             Code::EditNoChange,
             "No changes to make: the file changed since it was read, and already has this edit.",
         )
-        .evidence(self.place.shown())
+        .evidence(self.path.shown())
         .next("Nothing is left to do; read the file if you want to see it.")
         .about(ErrorContext::AlreadyApplied)
         .fact("edits", rebased.already_made.clone())
@@ -142,22 +140,22 @@ impl EditedFile<'_> {
 }
 
 /// Creates the error for a changed file without details of the change.
-pub(crate) fn changed_again(place: &SafePath) -> Error {
-    changed(place).next(read_again(place))
+pub(crate) fn changed_again(path: &SafePath) -> Error {
+    changed(path).next(read_again(path))
 }
 
-fn changed(place: &SafePath) -> Error {
-    Error::new(Code::StaleChanged, MODIFIED_MESSAGE).evidence(place.shown())
+fn changed(path: &SafePath) -> Error {
+    Error::new(Code::StaleChanged, MODIFIED_MESSAGE).evidence(path.shown())
 }
 
-fn read_again(place: &SafePath) -> Advice {
-    advice!["Call ", raw_path::read(place, Value::Null), ", then send the edit again."]
+fn read_again(path: &SafePath) -> Advice {
+    advice!["Call ", raw_path::read(path, Value::Null), ", then send the edit again."]
 }
 
 /// Returns the advice if the error shows everything that the edit needs.
-pub(crate) fn shown_above(place: &SafePath, what: &str) -> Advice {
+pub(crate) fn shown_above(path: &SafePath, what: &str) -> Advice {
     advice![format!("Send the edit again, based on {what} as it is now (shown above)"), Phrase::CountsAsRead, "."]
-        .or(read_again(place))
+        .or(read_again(path))
 }
 
 /// Adds the times of the version that the caller saw and of the current file, and their difference (seeds 000 and 003).
@@ -272,19 +270,16 @@ pub(crate) fn with_markers(seen: &Snapshot, mine: &ChangeSet, now: &Snapshot) ->
 }
 
 /// Creates the error for a whole-file write over lines that were never shown.
-pub(crate) fn partly_read(place: &SafePath, now: &Snapshot, shown: &LineSet) -> Error {
+pub(crate) fn partly_read(path: &SafePath, now: &Snapshot, shown: &LineSet) -> Error {
     let missing = shown.missing(now.lines().count(now.text()) as u64);
     let ranges: Vec<String> = missing.iter().take(10).map(|(from, to)| format!("{from}-{to}")).collect();
     let (from, to) = missing.first().copied().unwrap_or((1, 1));
     if let Some((line, _)) = missing.iter().find(|(from, to)| from == to && too_long(now, *from)) {
         return Error::new(Code::ReadPartial, "File has not been read yet as a whole, and cannot be.")
             .evidence(format!("Line {line} is too long to be shown whole."))
-            .next(
-                advice!["Change the part you know with ", Phrase::Tool("edit"), "."]
-                    .or("Change only the part you know."),
-            );
+            .next(Advice::named("Change the part you know with {edit()}.").or("Change only the part you know."));
     }
-    let rest = || raw_path::read(place, json!({ "offset": from, "limit": to - from + 1 }));
+    let rest = || raw_path::read(path, json!({ "offset": from, "limit": to - from + 1 }));
     Error::new(
         Code::ReadPartial,
         "File has not been read yet as a whole. Read the rest first before replacing all of it.",

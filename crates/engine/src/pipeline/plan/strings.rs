@@ -10,7 +10,7 @@ use emendate_fs::SafePath;
 /// Errors: as [`resolve`].
 pub(crate) fn resolve_beside_strings(
     call: Call<'_>,
-    place: &SafePath,
+    path: &SafePath,
     base: &Snapshot,
     ops: &[Op],
     order: OpOrder,
@@ -24,7 +24,7 @@ pub(crate) fn resolve_beside_strings(
     if !may_move {
         return resolved;
     }
-    let Some(ops) = with_rows_in_strings(call, place, ops) else { return resolved };
+    let Some(ops) = with_rows_in_strings(call, path, ops) else { return resolved };
     let mut again = resolve(base, &ops, order, settings)?;
     if resolved.is_err() || resolved.is_ok_and(|first| first.changes.splices() != again.changes.splices()) {
         again.notes.push(Note::from(KEPT_NOTE));
@@ -41,15 +41,15 @@ fn is_moved(tier: Tier) -> bool {
 
 /// Returns the edits with the rows of their new texts that are inside of strings; `None` if there are none. If the old
 /// text has such rows as well, they show how those of the new text are indented.
-fn with_rows_in_strings(call: Call<'_>, place: &SafePath, ops: &[Op]) -> Option<Vec<Op>> {
+fn with_rows_in_strings(call: Call<'_>, path: &SafePath, ops: &[Op]) -> Option<Vec<Op>> {
     let mut out = ops.to_vec();
     let mut has_rows = false;
     for op in &mut out {
         let Locator::Find(find) = &mut op.at else { continue };
-        if !may_have_string(&op.text) || !call.grammars().rows_in_strings(place, &find.old).is_empty() {
+        if !may_have_string(&op.text) || !call.grammars().rows_in_strings(path, &find.old).is_empty() {
             continue;
         }
-        find.rows_in_strings = call.grammars().rows_in_strings(place, &op.text);
+        find.rows_in_strings = call.grammars().rows_in_strings(path, &op.text);
         has_rows |= !find.rows_in_strings.is_empty();
     }
     has_rows.then_some(out)

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 
 /// An action with its resolved paths.
 pub(crate) struct ActionTarget {
-    pub(crate) place: SafePath,
+    pub(crate) path: SafePath,
     /// The destination of a move or copy.
     pub(crate) to: Option<SafePath>,
-    pub(crate) ask: FileAction,
+    pub(crate) action: FileAction,
     pub(crate) mode: Option<FileMode>,
     /// The version it refers to, if the text states it.
     pub(crate) base: Option<Handle>,
@@ -33,7 +33,7 @@ pub(crate) struct ActionTarget {
 impl ActionTarget {
     /// All paths it touches.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        [Some(&self.place), self.to.as_ref()].into_iter().flatten().map(SafePath::absolute)
+        [Some(&self.path), self.to.as_ref()].into_iter().flatten().map(SafePath::absolute)
     }
 }
 
@@ -55,9 +55,9 @@ pub(crate) fn targets(context: &Context, request: Request) -> Result<Vec<ActionT
                 continue;
             }
         };
-        let known = last.get(target.place.absolute()).copied();
+        let known = last.get(target.path.absolute()).copied();
         if let Some(before) = known.map(|at| &mut targets[at]) {
-            match before.ask.join(&target.ask, || before.place.shown()) {
+            match before.action.join(&target.action, || before.path.shown()) {
                 Ok(true) => {
                     before.mode = target.mode.or(before.mode);
                     continue;
@@ -69,8 +69,8 @@ pub(crate) fn targets(context: &Context, request: Request) -> Result<Vec<ActionT
                 }
             }
         }
-        if let FileAction::Delete { .. } = target.ask {
-            gone.insert(target.place.absolute().to_owned());
+        if let FileAction::Delete { .. } = target.action {
+            gone.insert(target.path.absolute().to_owned());
         }
         if of > 1 {
             last.extend(target.paths().map(|path| (path.to_owned(), targets.len())));
@@ -91,8 +91,8 @@ pub(crate) fn targets(context: &Context, request: Request) -> Result<Vec<ActionT
 /// Errors: those of the sandbox and the policy.
 pub(crate) fn name_rejects(context: &Context, targets: &mut [ActionTarget]) -> Result<()> {
     for target in targets {
-        if let FileAction::Edit { .. } | FileAction::Move { .. } | FileAction::Copy { .. } = target.ask {
-            let mut path = target.to.as_ref().unwrap_or(&target.place).absolute().as_os_str().to_owned();
+        if let FileAction::Edit { .. } | FileAction::Move { .. } | FileAction::Copy { .. } = target.action {
+            let mut path = target.to.as_ref().unwrap_or(&target.path).absolute().as_os_str().to_owned();
             path.push(".rej");
             target.rejects = Some(context.resolve_path(Path::new(&path), Access::Write)?);
         }
@@ -106,10 +106,10 @@ fn resolve_target(
     gone: &HashSet<PathBuf>,
     leaving: &HashSet<PathBuf>,
 ) -> Result<ActionTarget> {
-    let FileRequest { path, raw, mode, base, fence, preimage, action: ask, .. } = file;
+    let FileRequest { path, raw, mode, base, fence, preimage, action, .. } = file;
     let path = raw.map_or_else(|| PathBuf::from(path), |raw| PathBuf::from(OsString::from_vec(raw)));
     // Edits follow links; entries that are removed, moved or created are the links themselves.
-    let place = match &ask {
+    let safe_path = match &action {
         FileAction::Create(_) if gone.contains(&path) => context.resolve_no_follow(&path, Access::Write)?,
         FileAction::Create(_) => resolve_new(context, &path, leaving)?,
         FileAction::Edit { .. } | FileAction::Write(_) | FileAction::Binary(_) => {
@@ -117,36 +117,36 @@ fn resolve_target(
         }
         _ => context.resolve_no_follow(&path, Access::Write)?,
     };
-    if let FileAction::Create(NewFile::Link(target)) = &ask {
-        check_link(&context.roots(), &place, target)?;
+    if let FileAction::Create(NewFile::Link(target)) = &action {
+        check_link(&context.roots(), &safe_path, target)?;
     }
-    let to = ask.destination().map(|to| resolve_new(context, Path::new(to), leaving)).transpose()?;
-    Ok(ActionTarget { place, to, ask, mode, base, fence, preimage, rejects: None })
+    let to = action.destination().map(|to| resolve_new(context, Path::new(to), leaving)).transpose()?;
+    Ok(ActionTarget { path: safe_path, to, action, mode, base, fence, preimage, rejects: None })
 }
 
 /// Resolves the path of a new file; a file or a link above it may become a directory, if this call removes it.
 fn resolve_new(context: &Context, path: &Path, leaving: &HashSet<PathBuf>) -> Result<SafePath> {
     let resolved = context.resolve_path(path, Access::Write);
     let Some(above) = path.ancestors().skip(1).find(|above| leaving.contains(*above)) else { return resolved };
-    let place = match resolved {
+    let safe_path = match resolved {
         Err(error) if matches!(error.code(), Code::PathInvalid | Code::PathSymlink) => {
             resolve_below_file(context, path).ok_or(error)?
         }
         Err(error) => return Err(error),
         // The target of a removed link stays as it is: the new file is not created inside it.
-        Ok(place) => match (removed_link(context, above), path.strip_prefix(above)) {
+        Ok(safe_path) => match (removed_link(context, above), path.strip_prefix(above)) {
             (Some(link), Ok(rest)) => context.store().resolve_below(&link, rest)?,
-            _ => return Ok(place),
+            _ => return Ok(safe_path),
         },
     };
-    context.check_access(&place, Access::Write)?;
-    Ok(place)
+    context.check_access(&safe_path, Access::Write)?;
+    Ok(safe_path)
 }
 
 /// The link at a path.
 fn removed_link(context: &Context, path: &Path) -> Option<SafePath> {
-    let place = context.store().resolve_no_follow(path).ok()?;
-    matches!(context.store().read_link(&place), Ok(Some(_))).then_some(place)
+    let safe_path = context.store().resolve_no_follow(path).ok()?;
+    matches!(context.store().read_link(&safe_path), Ok(Some(_))).then_some(safe_path)
 }
 
 /// Resolves a path below a file that is to become a directory; the policy is not checked.
@@ -167,5 +167,5 @@ fn leaving(files: &[FileRequest]) -> HashSet<PathBuf> {
 
 /// True if a step pastes a register.
 pub(crate) fn paste_registers(targets: &[ActionTarget]) -> bool {
-    targets.iter().any(|target| line_edits::paste_registers(target.ask.ops()))
+    targets.iter().any(|target| line_edits::paste_registers(target.action.ops()))
 }

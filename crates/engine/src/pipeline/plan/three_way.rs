@@ -54,12 +54,12 @@ pub(crate) enum Preimage {
 /// Finds the version with this object id for a patch of a file.
 ///
 /// Errors: `call.cancelled`; a version that is not text.
-pub(crate) fn preimage(caller: &CallContext, place: &SafePath, now: &LoadedFile, id: &str) -> Result<Preimage> {
+pub(crate) fn preimage(caller: &CallContext, path: &SafePath, now: &LoadedFile, id: &str) -> Result<Preimage> {
     if is_object(now.snapshot.raw(), id) {
         return Ok(Preimage::Current);
     }
     let words: Vec<String> = CAT_FILE.iter().chain([&id]).map(|word| (*word).to_owned()).collect();
-    let folder = place.absolute().parent().unwrap_or(place.absolute());
+    let folder = path.absolute().parent().unwrap_or(path.absolute());
     let job = CommandJob {
         argv: &words,
         directory: folder,

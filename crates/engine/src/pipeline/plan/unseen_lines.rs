@@ -36,7 +36,7 @@ pub(crate) fn check(
     if unseen.is_empty() {
         return Ok(());
     }
-    let path = file.place.shown();
+    let path = file.path.shown();
     let error = Error::new(Code::ReadPartial, what)
         .fact("missing", unseen.iter().map(|(from, to)| json!([from, to])).collect::<Vec<Value>>());
     let excerpt = line_edits::excerpt(seen, &unseen);
@@ -89,7 +89,7 @@ fn next_of_cut(file: &EditedFile<'_>, unseen: &[(usize, usize)], excerpt: &Excer
     let mut hidden = unseen.iter().flat_map(|&(from, to)| from..=to).filter(|line| !excerpt.whole.contains(line));
     if !hidden.any(|line| stale::too_long(&file.now.snapshot, line as u64)) {
         let lines = json!({ "offset": from, "limit": to.saturating_sub(from) + 1 });
-        return Some(advice!["Call ", raw_path::read(&file.place, lines), "."]);
+        return Some(advice!["Call ", raw_path::read(&file.path, lines), "."]);
     }
     let is_new = unseen.iter().any(|(from, to)| excerpt.whole.iter().any(|line| (from..=to).contains(&line)));
     Some(if is_new {

@@ -43,43 +43,43 @@ pub(crate) struct WrittenText<'a> {
 /// Plans a write of a file's whole text, which may be in a fence, and may begin with the name of the file.
 pub(crate) fn plan_write(
     call: Call<'_>,
-    place: SafePath,
+    path: SafePath,
     content: WrittenText<'_>,
     options: &CallOptions,
 ) -> Result<FilePlan> {
     let WrittenText { content, fence } = content;
     if let Some(fence) = fence {
-        let now = call.snapshot(&place, options.declared, content)?;
+        let now = call.snapshot(&path, options.declared, content)?;
         let now = now.as_ref().map(|now| now.snapshot.text());
         let (content, note) = fence.file_text(now, content, options.origin.allows_invalid)?;
-        let mut plan = plan_whole(call, place, &content, options)?;
+        let mut plan = plan_whole(call, path, &content, options)?;
         plan.outcome.notes.extend(note);
         return Ok(plan);
     }
     let lenient = options.matching != Matching::Exact;
-    let Some(inside) = fenced_content(&place, content).filter(|_| lenient) else {
-        return plan_whole(call, place, content, options);
+    let Some(inside) = fenced_content(&path, content).filter(|_| lenient) else {
+        return plan_whole(call, path, content, options);
     };
-    let mut plan = plan_whole(call, place.clone(), inside, options)?;
+    let mut plan = plan_whole(call, path.clone(), inside, options)?;
     // A file that begins with a fence keeps it.
     if begins_with_fence(plan.before.text()) {
-        return plan_whole(call, place, content, options);
+        return plan_whole(call, path, content, options);
     }
     plan.outcome.notes.push(Note::FenceRemoved);
     Ok(plan)
 }
 
 /// Plans a write of a file's whole text.
-fn plan_whole(call: Call<'_>, place: SafePath, content: &str, options: &CallOptions) -> Result<FilePlan> {
-    let Some(now) = call.snapshot(&place, options.declared, content)? else {
-        let before = empty_file_text(&call, &place, options)?;
+fn plan_whole(call: Call<'_>, path: SafePath, content: &str, options: &CallOptions) -> Result<FilePlan> {
+    let Some(now) = call.snapshot(&path, options.declared, content)? else {
+        let before = empty_file_text(&call, &path, options)?;
         let changes = new_file_change(&before, content)?;
-        let mut plan = FilePlan::create(place, before, without_ops(changes));
-        plan.outcome.notes.extend(new_text_notes(&plan.place, content, options)?);
+        let mut plan = FilePlan::create(path, before, without_ops(changes));
+        plan.outcome.notes.extend(new_text_notes(&plan.path, content, options)?);
         return Ok(plan);
     };
-    let file = EditedFile { call, options, place, now };
-    let base = find_base(call, options, &file.place, &file.now)?;
+    let file = EditedFile { call, options, path, now };
+    let base = find_base(call, options, &file.path, &file.now)?;
     let WholeText { content, notes, placeholders } =
         WholeText::read(&file.now.snapshot, content, options.matching, options.origin.allows_invalid)?;
     if let Some(refusal) = placeholders {
@@ -93,8 +93,8 @@ fn plan_whole(call: Call<'_>, place: SafePath, content: &str, options: &CallOpti
 /// Checks the text of a file that does not exist, and returns its notes.
 ///
 /// Errors: `call.invalid`, `edit.omission`.
-pub(crate) fn new_text_notes(place: &SafePath, content: &str, options: &CallOptions) -> Result<Notes> {
-    let extension = place.absolute().extension().and_then(OsStr::to_str);
+pub(crate) fn new_text_notes(path: &SafePath, content: &str, options: &CallOptions) -> Result<Notes> {
+    let extension = path.absolute().extension().and_then(OsStr::to_str);
     Ok(WholeText::of_new_file(extension, content, options.matching, options.origin.allows_invalid)?.notes)
 }
 
@@ -108,7 +108,7 @@ impl PlacementStrategy for WholePlacement<'_> {
         let now = &file.now.snapshot;
         let missing = lines.missing(now.lines().count(now.text()) as u64);
         if !missing.is_empty() && !file.call.caller.allows_unread() {
-            return Err(stale::partly_read(&file.place, now, &lines));
+            return Err(stale::partly_read(&file.path, now, &lines));
         }
         Ok(PlacedEdits::new(without_ops(whole_change(now, self.content)?), LineSet::all()))
     }
@@ -116,7 +116,7 @@ impl PlacementStrategy for WholePlacement<'_> {
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
         let missing = lines.missing(seen.lines().count(seen.text()) as u64);
         if !missing.is_empty() {
-            return Err(stale::partly_read(&file.place, seen, &lines));
+            return Err(stale::partly_read(&file.path, seen, &lines));
         }
         let op = Op { at: Locator::Whole, text: normalize_text(self.content) };
         let base = SeenVersion { snapshot: seen, lines, of: MergeBase::Seen };

@@ -48,7 +48,7 @@ pub(crate) struct Diagnosis {
 
 /// A file that servers are asked about.
 pub(crate) struct DiagnosisTarget<'a> {
-    pub(crate) place: &'a SafePath,
+    pub(crate) path: &'a SafePath,
     /// The former path and text of the file.
     pub(crate) before: Option<(&'a Path, Cow<'a, str>)>,
     /// The current text; `None` for a deleted file.
@@ -103,10 +103,10 @@ pub(crate) fn ask_servers(
     let mut all: Vec<Vec<ServerReport>> = subjects.iter().map(|_| Vec::new()).collect();
     for (nth, subject) in subjects.iter().enumerate() {
         for (which, server) in context.config().servers.iter().enumerate().filter(|(_, server)| asks(server)) {
-            let Some(language) = server.language(subject.place.relative(), subject.place.absolute()) else {
+            let Some(language) = server.language(subject.path.relative(), subject.path.absolute()) else {
                 continue;
             };
-            let group = groups.entry((which, project(context, server, subject.place))).or_default();
+            let group = groups.entry((which, project(context, server, subject.path))).or_default();
             let length = subject.after.as_ref().map_or(0, |text| text.len());
             if let Some(reason) = over_limit(group.len(), length)
                 && let Some(reports) = all.get_mut(nth)
@@ -159,10 +159,9 @@ fn ask_server(
 
 /// Returns the project directory of a file for a server: the nearest one above the file with the most significant
 /// marker, or the root.
-pub(crate) fn project(context: &Context, server: &LanguageServerConfig, place: &SafePath) -> PathBuf {
-    let root = context.root_path(place.root()).unwrap_or(Path::new("/"));
-    let above: Vec<&Path> =
-        place.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root)).collect();
+pub(crate) fn project(context: &Context, server: &LanguageServerConfig, path: &SafePath) -> PathBuf {
+    let root = context.root_path(path.root()).unwrap_or(Path::new("/"));
+    let above: Vec<&Path> = path.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root)).collect();
     let found = server
         .markers
         .iter()
@@ -172,14 +171,14 @@ pub(crate) fn project(context: &Context, server: &LanguageServerConfig, place: &
 
 /// True if there is a file or directory that may be known to the caller.
 fn has_file(context: &Context, path: &Path) -> bool {
-    let place = context.store().resolve_path(path);
-    place.and_then(|place| context.store().metadata(&place)).is_ok_and(|meta| meta.is_some())
+    let safe_path = context.store().resolve_path(path);
+    safe_path.and_then(|safe_path| context.store().metadata(&safe_path)).is_ok_and(|meta| meta.is_some())
 }
 
 impl DiagnosisTarget<'_> {
     fn job<'a>(&'a self, language: &'a str) -> CheckRequest<'a> {
         CheckRequest {
-            path: self.place.absolute(),
+            path: self.path.absolute(),
             language,
             before: self.before.as_ref().map(|(path, text)| FileText { path, text }),
             after: self.after.as_deref(),
@@ -208,15 +207,15 @@ fn limit_failure(why: String) -> DiagnosticsFailure {
 /// Describes the change of a plan for consumers of texts.
 fn subject<'a>(plan: &'a FilePlan, after: &'a Snapshot) -> DiagnosisTarget<'a> {
     let stood = match (&plan.source_file, &plan.current) {
-        (Some(origin), _) => Some(&origin.place),
-        (None, CurrentState::File(_)) => Some(&plan.place),
+        (Some(origin), _) => Some(&origin.path),
+        (None, CurrentState::File(_)) => Some(&plan.path),
         (None, _) => None,
     };
-    let before = stood.map(|place| (place.absolute(), exact(&plan.before)));
+    let before = stood.map(|path| (path.absolute(), exact(&plan.before)));
     let after = (plan.target == TargetState::File).then_some(after);
     let edits = after.map(|after| edits(plan, after)).unwrap_or_default();
     let copied = plan.source_file.as_ref().is_some_and(|origin| origin.copied);
-    DiagnosisTarget { place: &plan.place, before, after: after.map(exact), edits, written: true, copied }
+    DiagnosisTarget { path: &plan.path, before, after: after.map(exact), edits, written: true, copied }
 }
 
 /// Returns the text exactly as in the file, with its line ends; for files that are not UTF-8, the decoded text.

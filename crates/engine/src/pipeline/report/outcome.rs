@@ -136,7 +136,7 @@ impl FileChangeOutcome {
         let is_text = !plan.before.is_binary();
         let stat = if is_text { explain::count_changes(&plan.before, &plan.changes) } else { DiffStat::default() };
         FileChangeOutcome {
-            path: plan.place.absolute().to_owned(),
+            path: plan.path.absolute().to_owned(),
             kind: FileOutcomeKind::of(plan),
             tier: edits.iter().map(|edit| edit.tier).max().unwrap_or(Tier::Exact),
             spans: ChangedSpan::all_of(&plan.before, &plan.changes),
@@ -165,7 +165,7 @@ impl FileOutcomeKind {
             _ if !plan.writes() => FileOutcomeKind::Unchanged,
             (_, TargetState::Nothing, _) => FileOutcomeKind::Deleted,
             (_, _, Some(source)) => {
-                let from = source.place.absolute().to_owned();
+                let from = source.path.absolute().to_owned();
                 if source.copied { FileOutcomeKind::Copied { from } } else { FileOutcomeKind::Moved { from } }
             }
             (_, TargetState::Link(target), _) => FileOutcomeKind::Linked { target: target.into() },
@@ -181,7 +181,7 @@ fn diff(plan: &FilePlan) -> String {
     if hunks.is_empty() {
         return String::new();
     }
-    explain::unified(&plan.place.shown(), &hunks, usize::MAX).text
+    explain::unified(&plan.path.shown(), &hunks, usize::MAX).text
 }
 
 /// Counts what a call changed.
@@ -198,12 +198,9 @@ pub(crate) fn count_changes(receipts: &[Receipt]) -> ChangeCounts {
         counts.dry_run |= receipt.dry_run;
         if receipt.is_written() {
             counts.files += 1;
-            counts.instructions |= plan
-                .move_source()
-                .into_iter()
-                .chain([&plan.place])
-                .any(|place| policy::is_instructions(place.absolute()));
-            counts.paths.push(plan.place.absolute().to_owned());
+            counts.instructions |=
+                plan.move_source().into_iter().chain([&plan.path]).any(|path| policy::is_instructions(path.absolute()));
+            counts.paths.push(plan.path.absolute().to_owned());
         }
     }
     counts
@@ -222,7 +219,7 @@ impl CallReceipts {
     /// must be held.
     pub(crate) fn into_outcome(mut self, context: &Context, wants_diff: bool) -> ChangeOutcome {
         diagnose::diagnose(context, &mut self.receipts);
-        let operation = self.receipts.iter().find_map(Receipt::operation);
+        let operation = self.receipts.iter().find_map(|receipt| receipt.operation);
         let rejected = self.receipts.iter().map(|receipt| &*receipt.plan.outcome.rejected).collect();
         let listed = self.receipts.iter().filter(|receipt| !receipt.plan.is_move_source);
         let files = listed.map(|receipt| FileChangeOutcome::of(receipt, wants_diff)).collect();

@@ -17,9 +17,8 @@ use crate::session::base;
 use emendate_core::anchor_map::AnchorMap;
 use emendate_core::explain::{self, DiffHunk, DiffStat, DiffText};
 use emendate_core::{
-    ContentId, Error, HeaderStyle, OpOutcome, curly_quotes, generated, invisible_characters, line_edits,
+    ContentId, Error, HeaderStyle, Note, Notes, OpOutcome, curly_quotes, generated, invisible_characters, line_edits,
 };
-use emendate_core::{Note, Notes};
 use emendate_fs::{WriteReport, shown};
 use emendate_history::{LineSet, OperationId};
 use serde_json::{Map, Value, json};
@@ -135,11 +134,6 @@ impl Receipt {
         self.plan.outcome.notes.push(note);
     }
 
-    /// The operation that it belongs to.
-    pub(crate) fn operation(&self) -> Option<OperationId> {
-        self.operation
-    }
-
     /// Renders the answer for this file; `replace_all` is the value in the call.
     pub(crate) fn answer(&mut self, replace_all: bool, shows: ChangeDisplay) -> Answer {
         let mut reply = self.reply(replace_all, shows);
@@ -158,7 +152,7 @@ impl Receipt {
         let Receipt { plan, written, dry_run, operation, budget: room, .. } = &*self;
         let Preview { hunks, snippet, patch } = preview;
         let stat = explain::stat(&hunks);
-        let path = plan.place.shown();
+        let path = plan.path.shown();
         let replacements: usize = plan.outcome.ops.iter().map(|op| op.places).sum();
         let headline = headline(plan, &path, stat, replacements, *dry_run);
         let notes = self.notes(&hunks);
@@ -167,13 +161,13 @@ impl Receipt {
         self.add_diagnosis(&mut text.body, &mut data);
         put(&mut data, "summary", headline.into());
         put(&mut data, "filePath", path.into());
-        if let Some(bytes) = raw_path::base64_if_needed(plan.place.absolute()) {
+        if let Some(bytes) = raw_path::base64_if_needed(plan.path.absolute()) {
             put(&mut data, raw_path::RAW_PATH_FIELD, bytes.into());
         }
         put(&mut data, "type", plan.kind().name().into());
         if let Some(origin) = &plan.source_file {
-            put(&mut data, "from", origin.place.shown().into());
-            if let Some(bytes) = raw_path::base64_if_needed(origin.place.absolute()) {
+            put(&mut data, "from", origin.path.shown().into());
+            if let Some(bytes) = raw_path::base64_if_needed(origin.path.absolute()) {
                 put(&mut data, "from_b64", bytes.into());
             }
         }
@@ -195,7 +189,7 @@ impl Receipt {
         put(&mut data, "notes", (&notes).into());
         put(&mut data, "dryRun", (*dry_run).into());
         if let Some(hit) = plan.outcome.asking_rule.as_ref().filter(|_| *dry_run) {
-            put(&mut data, "asks", hit.describe(&plan.place).into());
+            put(&mut data, "asks", hit.describe(&plan.path).into());
         }
         if let Some(operation) = operation {
             put(&mut data, "operation", operation.to_string().into());
@@ -250,7 +244,7 @@ impl Receipt {
         }
         if shows == ChangeDisplay::Diff && !hunks.is_empty() {
             let (form, diff) =
-                explain::render_by_size(&plan.place.shown(), &plan.before, &plan.changes, hunks, self.budget.diff);
+                explain::render_by_size(&plan.path.shown(), &plan.before, &plan.changes, hunks, self.budget.diff);
             data.insert("diff".to_owned(), json!({ "form": form.name(), "text": diff.text }));
             text.body += &diff.text;
             return (text, data);
@@ -303,14 +297,14 @@ impl Receipt {
     fn notes(&self, hunks: &[DiffHunk]) -> Notes {
         let plan = &self.plan;
         let link = plan
-            .place
+            .path
             .via_link()
-            .map(|link| format!("{} is a symbolic link; its target {} was edited.", shown(link), plan.place.shown()));
+            .map(|link| format!("{} is a symbolic link; its target {} was edited.", shown(link), plan.path.shown()));
         let of_edits = plan.outcome.ops.iter().flat_map(|op| op_notes(op, plan.outcome.ops.len()));
-        let raw = raw_path::base64_path(plan.place.absolute()).map(|bytes| raw_path::hint(&bytes));
-        let flag = if plan.writes() { policy::warning(&plan.place).or_else(|| self.generated()) } else { None };
+        let raw = raw_path::base64_path(plan.path.absolute()).map(|bytes| raw_path::hint(&bytes));
+        let flag = if plan.writes() { policy::warning(&plan.path).or_else(|| self.generated()) } else { None };
         let asked = plan.outcome.asking_rule.as_ref().filter(|_| self.dry_run);
-        let asked = asked.map(|hit| format!("A person is asked before this is written: {}", hit.describe(&plan.place)));
+        let asked = asked.map(|hit| format!("A person is asked before this is written: {}", hit.describe(&plan.path)));
         let mut notes: Notes = link.into_iter().chain(raw).chain(flag).chain(asked).collect();
         notes.extend(plan.outcome.notes.iter().cloned());
         notes.extend(of_edits);
@@ -380,7 +374,7 @@ fn headline(plan: &FilePlan, path: &str, stat: DiffStat, replacements: usize, dr
         return format!("The file {path} already has exactly this text; nothing was written.");
     }
     let to = plan.source_file.as_ref().map_or(String::new(), |_| format!(" to {path}"));
-    let path = plan.source_file.as_ref().map_or(path.to_owned(), |origin| origin.place.shown());
+    let path = plan.source_file.as_ref().map_or(path.to_owned(), |origin| origin.path.shown());
     let link = match &plan.target {
         TargetState::Link(target) if plan.source_file.is_none() => format!(" as a symbolic link to {}", shown(target)),
         _ => String::new(),

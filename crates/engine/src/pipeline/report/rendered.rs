@@ -40,7 +40,7 @@ pub(crate) fn render_receipts(context: &Context, receipts: Vec<Receipt>) -> Rend
 pub(crate) fn render_receipts_with(context: &Context, mut receipts: Vec<Receipt>, common: &[Note]) -> RenderedReceipts {
     let (several, mut warnings) = (receipts.len() > 1, Notes::new());
     diagnose::diagnose(context, &mut receipts);
-    let operation = receipts.iter().find_map(Receipt::operation);
+    let operation = receipts.iter().find_map(|receipt| receipt.operation);
     let (mut text, mut files, mut rejected) = (String::new(), Vec::new(), String::new());
     let mut all = 0;
     for mut receipt in receipts {

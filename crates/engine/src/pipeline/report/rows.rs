@@ -15,7 +15,7 @@ const QUOTED_RANGES_MAX: usize = 4;
 impl Receipt {
     /// Renders the answer in the line format of a header: the new header and the changed rows.
     pub(crate) fn in_rows(&self, header: HeaderStyle) -> Answer {
-        let (plan, path) = (&self.plan, self.plan.place.shown());
+        let (plan, path) = (&self.plan, self.plan.path.shown());
         let tag = plan
             .display
             .short_tag
@@ -31,7 +31,7 @@ impl Receipt {
         text.push_str(&shifts(&plan.before, &shown));
         if let Some(origin) = &plan.source_file {
             let how = if origin.copied { "Copied" } else { "Moved" };
-            let _ = writeln!(text, "{how} from {}.", origin.place.shown());
+            let _ = writeln!(text, "{how} from {}.", origin.path.shown());
         }
         let data = json!({
             "header": line,

@@ -108,7 +108,7 @@ struct FollowedRoot {
 pub struct Feed<'a> {
     context: &'a Context,
     session: Option<String>,
-    place: Option<SafePath>,
+    path: Option<SafePath>,
     roots: Vec<FollowedRoot>,
     /// Items that were read and not returned yet, each with its root and the position after it.
     ready: VecDeque<(usize, FeedPosition, FeedItem)>,
@@ -225,7 +225,7 @@ impl Feed<'_> {
         let turn = self.turns.next_turn(self.context, index, logged)?;
         let fits = logged.operation.tool != TURN
             && self.session.as_ref().is_none_or(|session| *session == logged.operation.session)
-            && self.place.as_ref().is_none_or(|place| touches(logged, place));
+            && self.path.as_ref().is_none_or(|path| touches(logged, path));
         if fits {
             let status = operation_status(self.context, index, logged)?;
             let operation = FeedOperation {
@@ -240,9 +240,9 @@ impl Feed<'_> {
 }
 
 /// True if an operation changed the file, or moved it away.
-fn touches(logged: &LogEntry, place: &SafePath) -> bool {
+fn touches(logged: &LogEntry, path: &SafePath) -> bool {
     let mut files = logged.operation.files.iter();
-    files.any(|file| file.path == key(place) || file.moved_from.as_deref() == Some(key(place)))
+    files.any(|file| file.path == key(path) || file.moved_from.as_deref() == Some(key(path)))
 }
 
 /// True if the history of a root is not the one that a position of a feed refers to.
@@ -283,14 +283,15 @@ impl<'a> HistoryAccess<'a> {
             return Err(Error::new(Code::CallInvalid, "Without a state directory no history is kept.")
                 .next("Name a state directory (--state)."));
         }
-        let place = options.path.as_deref().map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
+        let safe_path =
+            options.path.as_deref().map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
         let roots = 0..context.root_count();
         // The watch begins before the log is first read, so that every later change wakes the feed.
         let watch = DirectoryWatch::new(roots.clone().filter_map(|root| context.history(root).directory()));
         let start = if let Some(since) = &options.since {
             start_after(context, since)?
         } else {
-            let path = place.as_ref().map(key);
+            let path = safe_path.as_ref().map(key);
             roots.map(|root| start_at_end(context, root, options, path)).collect::<Result<Vec<_>>>()?
         };
         let followed =
@@ -298,7 +299,7 @@ impl<'a> HistoryAccess<'a> {
         Ok(Feed {
             context,
             session: options.session.clone(),
-            place,
+            path: safe_path,
             roots: followed.collect(),
             ready: VecDeque::new(),
             returned: start,

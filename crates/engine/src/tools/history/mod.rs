@@ -11,8 +11,7 @@ use crate::context::history_stores::key;
 use crate::context::policy::Access;
 use crate::model::call_handle::CallPhase;
 use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, several_files};
-use crate::model::raw_path;
-use crate::model::raw_path::RawPath;
+use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
 use crate::model::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
 use crate::pipeline::report::rendered::files_data;
@@ -35,8 +34,7 @@ use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Advice, ChangeSet, Code, Error, Result, Snapshot};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, LogEntry, OperationFilter};
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,7 +112,7 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let raw = raw_path::take(&mut input)?;
     let args: HistoryInput = formats::from_json(FormatInput::Json(input))?;
     let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
-    let place = path.map(|path| call.resolve_no_follow(path, Access::Read)).transpose()?;
+    let safe_path = path.map(|path| call.resolve_no_follow(path, Access::Read)).transpose()?;
     // On a read-only store, in-doubt operations are listed as pending.
     let _ = resolve_all_in_doubt(&call);
     if args.limit == Some(0) {
@@ -126,16 +124,16 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
             .next(Advice::named("Give {id}, {file_path} and {hunks}.")));
     }
     match (&args.id, &args.to) {
-        (None, None) => listed(&call, &args, place.as_ref(), call.reply_limits()),
+        (None, None) => listed(&call, &args, safe_path.as_ref(), call.reply_limits()),
         (Some(id), None) if id == NEWEST_NAME => {
-            let Some(last) = fitting(&call, &args, place.as_ref(), 1)?.pop() else { return Err(nothing_done()) };
-            render_operation(call, last.0, &last.1, place.as_ref(), &args)
+            let Some(last) = fitting(&call, &args, safe_path.as_ref(), 1)?.pop() else { return Err(nothing_done()) };
+            render_operation(call, last.0, &last.1, safe_path.as_ref(), &args)
         }
         (Some(id), None) => {
             let (root, logged) = select::operation(&call, OperationRef::read_name(id)?)?;
-            render_operation(call, root, &logged, place.as_ref(), &args)
+            render_operation(call, root, &logged, safe_path.as_ref(), &args)
         }
-        (Some(from), Some(to)) => compared(call, from, to, place.as_ref(), FilePart::of(&args)?),
+        (Some(from), Some(to)) => compared(call, from, to, safe_path.as_ref(), FilePart::of(&args)?),
         (None, Some(_)) => Err(Error::new(Code::CallInvalid, "`to` needs an id to start from.")
             .next("Give id and to, or id alone for one operation.")),
     }
@@ -145,24 +143,23 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
 fn fitting(
     context: &Context,
     args: &HistoryInput,
-    place: Option<&SafePath>,
+    safe_path: Option<&SafePath>,
     limit: usize,
 ) -> Result<Vec<(usize, LogEntry)>> {
-    let (session, path) = (args.session.as_deref(), place.map(key));
+    let (session, path) = (args.session.as_deref(), safe_path.map(key));
     let filter = OperationFilter { session, path, ..OperationFilter::newest(limit) };
     let roots = 0..context.root_count();
     let found = roots.map(|root| context.history(root).operations(&filter)).collect::<Result<_>>()?;
     Ok(newest_first(found, |logged: &LogEntry| logged.at, limit))
 }
 
-fn listed(context: &Context, args: &HistoryInput, place: Option<&SafePath>, limits: ReplyLimits) -> Result<Answer> {
+fn listed(context: &Context, args: &HistoryInput, path: Option<&SafePath>, limits: ReplyLimits) -> Result<Answer> {
     let wanted = args.limit.unwrap_or(LISTED_DEFAULT);
     let most = wanted.min(LISTED_MAX);
     let since = args.since.as_deref().map(micros_of).transpose()?;
     let (mut reached, mut turns) = (false, TurnIndex::default());
     let (mut text, mut rows, mut bytes) = (String::new(), Vec::new(), 0);
-    let page =
-        HistoryQuery { from: args.from.as_deref(), session: args.session.as_deref(), path: place.map(key), most };
+    let page = HistoryQuery { from: args.from.as_deref(), session: args.session.as_deref(), path: path.map(key), most };
     let next = newest_operations(context, page, |root, logged| {
         if since.is_some_and(|since| logged.at < since) {
             reached = true;
@@ -213,16 +210,16 @@ fn render_operation(
     call: Call<'_>,
     root: usize,
     logged: &LogEntry,
-    place: Option<&SafePath>,
+    path: Option<&SafePath>,
     args: &HistoryInput,
 ) -> Result<Answer> {
     let part = FilePart::of(args)?;
     let chosen = args.hunks.as_deref().map(|numbers| HunkNumbers::new(logged.id, numbers)).transpose()?;
     let status = operation_status(&call, root, logged)?;
     let files: Vec<FileChange> =
-        visible_files(logged).filter(|file| is_or_was(place, file)).map(|file| from_its_source(file, logged)).collect();
-    if let (Some(place), []) = (place, &*files) {
-        return Err(not_changed(logged, &place.shown()));
+        visible_files(logged).filter(|file| is_or_was(path, file)).map(|file| from_its_source(file, logged)).collect();
+    if let (Some(path), []) = (path, &*files) {
+        return Err(not_changed(logged, &path.shown()));
     }
     if chosen.is_some() && files.len() > 1 {
         return Err(several_files(logged.id, files.len()));
@@ -264,7 +261,7 @@ fn differences(
     Ok(Answer { text, data, ..Answer::default() })
 }
 
-fn compared(call: Call<'_>, from: &str, to: &str, place: Option<&SafePath>, part: FilePart) -> Result<Answer> {
+fn compared(call: Call<'_>, from: &str, to: &str, path: Option<&SafePath>, part: FilePart) -> Result<Answer> {
     let of_roots = operations_between(&call, from, to)?;
     if of_roots.is_empty() {
         return Err(Error::new(Code::CallInvalid, "The first operation is not before the second one.").next(
@@ -272,7 +269,7 @@ fn compared(call: Call<'_>, from: &str, to: &str, place: Option<&SafePath>, part
                 .or("Give the older one first; both of one root."),
         ));
     }
-    let mut changed = merged_changes(&of_roots, place);
+    let mut changed = merged_changes(&of_roots, path);
     let none = if changed.is_empty() { "No file differs between the two.\n" } else { "" };
     let root = changed.first().map_or(0, |(root, _)| *root);
     let total = changed.len();
@@ -317,9 +314,9 @@ fn record_present_state(context: &Context, all: &[LogEntry]) {
     let places: Vec<SafePath> = paths.into_iter().filter_map(|path| context.resolve_logged(path).ok()).collect();
     let found: Vec<FoundContent<'_>> = places
         .iter()
-        .filter_map(|place| {
-            let state = current_side(context, place).ok()?;
-            Some(FoundContent { place, content: state.map(|state| state.content) })
+        .filter_map(|safe_path| {
+            let state = current_side(context, safe_path).ok()?;
+            Some(FoundContent { path: safe_path, content: state.map(|state| state.content) })
         })
         .collect();
     record_outside_changes(context, &found);
@@ -327,14 +324,11 @@ fn record_present_state(context: &Context, all: &[LogEntry]) {
 
 /// Merges the changes of operations, given with the newest first, into one for each file that differs. The numbers of
 /// lines are added up: what two operations changed counts twice.
-pub(crate) fn merged_changes(
-    of_roots: &[(usize, Vec<LogEntry>)],
-    place: Option<&SafePath>,
-) -> Vec<(usize, FileChange)> {
+pub(crate) fn merged_changes(of_roots: &[(usize, Vec<LogEntry>)], path: Option<&SafePath>) -> Vec<(usize, FileChange)> {
     let mut paths: BTreeMap<(usize, &[u8]), FileChange> = BTreeMap::new();
     for (root, all) in of_roots {
         let files = all.iter().rev().flat_map(|logged| &logged.operation.files);
-        for file in files.filter(|file| is_wanted(place, file)) {
+        for file in files.filter(|file| is_wanted(path, file)) {
             let merge = |known: &mut FileChange| {
                 known.after = file.after;
                 known.added += file.added;
@@ -357,15 +351,15 @@ fn difference(
     room: FileBudget,
     chosen: Option<&HunkNumbers>,
 ) -> Result<Value> {
-    let place = context.resolve_logged(&file.path)?;
-    context.check_access(&place, Access::Read)?;
-    let mut hunks = file_hunks(context, root, &place, file, room.patch)?;
+    let safe_path = context.resolve_logged(&file.path)?;
+    context.check_access(&safe_path, Access::Read)?;
+    let mut hunks = file_hunks(context, root, &safe_path, file, room.patch)?;
     let several = hunks.as_ref().is_some_and(|hunks| hunks.len() > 1);
     if let (Some(hunks), Some(chosen)) = (&mut hunks, chosen) {
-        chosen.check(hunks.len(), &place)?;
+        chosen.check(hunks.len(), &safe_path)?;
         hunks.retain(|hunk| chosen.numbers.contains(&hunk.number));
     }
-    let path = place.shown();
+    let path = safe_path.shown();
     let stat = hunks.as_ref().map_or(DiffStat::default(), |hunks| explain::stat(hunks));
     let summary = summary(file, &path);
     let _ = writeln!(text, "{summary}");
@@ -398,11 +392,11 @@ fn difference(
 pub(crate) fn file_hunks(
     context: &Context,
     root: usize,
-    place: &SafePath,
+    path: &SafePath,
     file: &FileChange,
     room: usize,
 ) -> Result<Option<Vec<DiffHunk>>> {
-    let side = |state| side_content(context, root, place, state);
+    let side = |state| side_content(context, root, path, state);
     let (Some(before), Some(after)) = (side(file.before)?, side(file.after)?) else { return Ok(None) };
     let Ok(before) = Snapshot::open(before, None) else { return Ok(None) };
     let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(None) };
@@ -428,11 +422,11 @@ fn add_numbers(patch: &mut Value, hunks: &[DiffHunk]) {
 }
 
 /// True for a file that was asked for.
-fn is_wanted(place: Option<&SafePath>, file: &FileChange) -> bool {
-    place.is_none_or(|place| key(place) == file.path)
+fn is_wanted(path: Option<&SafePath>, file: &FileChange) -> bool {
+    path.is_none_or(|path| key(path) == file.path)
 }
 
 /// True for a file that was asked for by its path, or by the path that it was moved from.
-fn is_or_was(place: Option<&SafePath>, file: &FileChange) -> bool {
-    is_wanted(place, file) || place.is_some_and(|place| file.moved_from.as_deref() == Some(key(place)))
+fn is_or_was(path: Option<&SafePath>, file: &FileChange) -> bool {
+    is_wanted(path, file) || path.is_some_and(|path| file.moved_from.as_deref() == Some(key(path)))
 }

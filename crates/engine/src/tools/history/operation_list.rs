@@ -60,8 +60,8 @@ fn why_not_undoable(context: &Context, root: usize, logged: &LogEntry) -> Result
         let mut hand: Vec<ContentId> = Vec::new();
         let carried = logged.operation.files.iter().filter(|other| other.moved_from.as_ref() == Some(&file.path));
         for path in std::iter::once(&file.path).chain(carried.map(|other| &other.path)) {
-            let Ok(place) = context.resolve_logged(path) else { continue };
-            hand.extend(current_side(context, &place).ok().flatten().map(|side| side.content));
+            let Ok(safe_path) = context.resolve_logged(path) else { continue };
+            hand.extend(current_side(context, &safe_path).ok().flatten().map(|side| side.content));
         }
         if !history.can_rebuild(before.content, &hand)? {
             return Ok(Some("content not kept"));

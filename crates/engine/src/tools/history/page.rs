@@ -102,20 +102,20 @@ impl HistoryAccess<'_> {
     let (root, logged) = select::operation(&call, OperationRef::read_name(id)?)?;
     let touched = logged.operation.files.iter().find(|file| *file.path == *path.as_os_str().as_bytes());
     let touched = touched.ok_or_else(|| no_such_side(path, "was not changed by that operation"))?;
-    let place = call.resolve_logged(&touched.path)?;
-    call.check_access(&place, Access::Read)?;
+    let safe_path = call.resolve_logged(&touched.path)?;
+    call.check_access(&safe_path, Access::Read)?;
     let side = match moment {
         OperationSide::Before => touched.before,
         OperationSide::After => touched.after,
     };
     let side = side.ok_or_else(|| no_such_side(path, "did not exist at that time"))?;
-    let bytes = side_content(&call, root, &place, Some(side))?;
+    let bytes = side_content(&call, root, &safe_path, Some(side))?;
     let bytes = bytes.ok_or_else(|| no_such_side(path, "is not kept in that version"))?;
     let part = lines.map(|lines| lines_of(&bytes, lines.0, lines.1));
     let (part, whole) = (part.unwrap_or(0..bytes.len()), bytes.len());
     let most = call.config().reply.data;
     if part.len() > most {
-        let what = format!("{} had {whole} bytes then; one reply has at most {most}.", place.shown());
+        let what = format!("{} had {whole} bytes then; one reply has at most {most}.", safe_path.shown());
         return Err(Error::new(Code::ReadTooLarge, what).next(
                 "Ask for some of its lines, with ?offset=1&limit=1000 after the address, or restore it and read parts of it.",
             ));

@@ -56,8 +56,8 @@ impl ReadOutcome {
 ///
 /// Errors: `path.*`, `access.denied`, `content.binary`, `read.range`, `file.too_large`.
 pub(crate) fn read_lines(call: Call<'_>, query: &LinesQuery<'_>) -> Result<ReadOutcome> {
-    let place = call.resolve_path(query.path, Access::Read)?;
-    let opened = open(call, &place, query)?;
+    let path = call.resolve_path(query.path, Access::Read)?;
+    let opened = open(call, &path, query)?;
     let (text, index) = (opened.snapshot.text(), opened.snapshot.lines());
     let total = index.count(text);
     let lines = match &query.lines {
@@ -86,33 +86,33 @@ pub(crate) fn read_lines(call: Call<'_>, query: &LinesQuery<'_>) -> Result<ReadO
         offset: query.lines.as_ref().map(|_| lines.start as u64),
         limit: query.lines.as_ref().map(|_| lines.len() as u64),
     };
-    let unkept = base::remember(call, &place, &record, &base::stored_body(&place, &opened.snapshot));
+    let unkept = base::remember(call, &path, &record, &base::stored_body(&path, &opened.snapshot));
     Ok(ReadOutcome {
-        path: place.absolute().to_owned(),
+        path: path.absolute().to_owned(),
         text: part.to_owned(),
         total_lines: total,
         lines,
         content: record.content,
-        notes: link_note(&place).into_iter().chain(unkept).collect(),
+        notes: link_note(&path).into_iter().chain(unkept).collect(),
     })
 }
 
 /// Loads the file, of a large one only the lines.
-fn open(call: Call<'_>, place: &SafePath, query: &LinesQuery<'_>) -> Result<LoadedFile> {
+fn open(call: Call<'_>, path: &SafePath, query: &LinesQuery<'_>) -> Result<LoadedFile> {
     let declared = query.encoding.map(encoding::encoding_from_call).transpose()?;
-    let version = match load_sized(&call, place)? {
+    let version = match load_sized(&call, path)? {
         LoadedSource::Whole(version) => version,
         LoadedSource::Big(source) => {
             let size = source.meta().size;
             if let Some(lines) = query.lines.as_ref().filter(|_| declared.is_none())
-                && let Some(opened) = open_lines(&call, place, source, lines, false)?
+                && let Some(opened) = open_lines(&call, path, source, lines, false)?
             {
                 return Ok(opened);
             }
-            check_whole_allowed(&call, place, size, SHOWN_AS_WHOLE)?;
-            call.version(place)?
+            check_whole_allowed(&call, path, size, SHOWN_AS_WHOLE)?;
+            call.version(path)?
         }
     };
-    let Some(version) = version else { return Err(file_not_found(call, place)) };
-    call.load_decoded(place, version, declared, "")
+    let Some(version) = version else { return Err(file_not_found(call, path)) };
+    call.load_decoded(path, version, declared, "")
 }

@@ -5,7 +5,7 @@ use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::READ_REPLY_CHARS_MAX;
 use crate::tools::read::ReadInput;
-use emendate_core::{Advice, Code, ContentId, Error, Phrase, Result, advice};
+use emendate_core::{Advice, Code, ContentId, Error, Result, advice};
 use emendate_fs::SafePath;
 use emendate_media::{MediaKind, Pdf, check_size, downscaled, has_downscale, image};
 use serde_json::{Map, Value, json};
@@ -18,17 +18,17 @@ pub(crate) const PDF_PAGES_MAX: usize = 20;
 /// Shows an image or a PDF.
 ///
 /// Errors: `media.unreadable`, `media.unsupported`, `read.range`, `read.too_large`.
-pub(crate) fn show_media(place: &SafePath, kind: MediaKind, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
+pub(crate) fn show_media(path: &SafePath, kind: MediaKind, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
     let tag = ContentId::of(bytes).tag().to_string();
-    let mut answer = if kind == MediaKind::Pdf { pdf(place, bytes, args)? } else { picture(place, bytes, args)? };
+    let mut answer = if kind == MediaKind::Pdf { pdf(path, bytes, args)? } else { picture(path, bytes, args)? };
     answer.data.insert("tag".to_owned(), tag.into());
     answer.data.insert("size".to_owned(), bytes.len().into());
     answer.data.insert("mediaType".to_owned(), kind.media_type().into());
     Ok(answer)
 }
 
-fn picture(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
-    let whole = image(bytes).map_err(|error| error.evidence(place.shown()))?;
+fn picture(path: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
+    let whole = image(bytes).map_err(|error| error.evidence(path.shown()))?;
     let side = whole.width.max(whole.height);
     let smaller = args.max_side.filter(|&most| most < side);
     if args.max_side == Some(0) {
@@ -39,7 +39,7 @@ fn picture(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
     let sent = made.as_deref().unwrap_or(bytes);
     if sent.len() > IMAGE_BYTES_MAX {
         let next = if has_downscale() {
-            advice!["Call ", raw_path::read(place, json!({ "max_side": 1568 })), " for a smaller one."]
+            advice!["Call ", raw_path::read(path, json!({ "max_side": 1568 })), " for a smaller one."]
                 .or("Shrink the image with another program first.")
         } else {
             Advice::from("Shrink the image with another program first.")
@@ -48,7 +48,7 @@ fn picture(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
             Code::ReadTooLarge,
             format!("The image has {} bytes; a reply carries at most {IMAGE_BYTES_MAX}.", sent.len()),
         )
-        .evidence(format!("{}: {}×{} pixels.", place.shown(), whole.width, whole.height))
+        .evidence(format!("{}: {}×{} pixels.", path.shown(), whole.width, whole.height))
         .next(next));
     }
     let attachment = Attachment::image(sent)?;
@@ -68,26 +68,26 @@ fn picture(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
     Ok(Answer { text, data, ..Answer::default() })
 }
 
-fn pdf(place: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
+fn pdf(path: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
     let mut data = Map::from_iter([("type".to_owned(), Value::from("pdf"))]);
     let whole = args.base64 == Some(true);
     let (mut text, mut reminders) = (String::new(), Vec::new());
     if whole {
-        check_size(bytes).map_err(|error| error.evidence(place.shown()))?;
-        let uri = format!("file://{}", place.shown());
+        check_size(bytes).map_err(|error| error.evidence(path.shown()))?;
+        let uri = format!("file://{}", path.shown());
         let attachment = Attachment::document(MediaKind::Pdf.media_type(), bytes, uri);
         let _ = writeln!(text, "PDF, {} bytes, attached as a whole.", bytes.len());
         data.insert(ATTACHMENTS.to_owned(), list_to_json(&[attachment]));
     }
     if !whole || args.pages.is_some() {
-        reminders = pages(place, bytes, args, &mut text, &mut data).map_err(|error| error.evidence(place.shown()))?;
+        reminders = pages(path, bytes, args, &mut text, &mut data).map_err(|error| error.evidence(path.shown()))?;
     }
     Ok(Answer { text, data, reminders, ..Answer::default() })
 }
 
 /// Adds the text of pages; returns notes.
 fn pages(
-    place: &SafePath,
+    path: &SafePath,
     bytes: &[u8],
     args: &ReadInput,
     text: &mut String,
@@ -129,7 +129,7 @@ fn pages(
     let mut notes = Vec::new();
     if next <= total && (next <= *asked.end() || args.pages.is_none()) {
         let call = raw_path::call(
-            place.absolute(),
+            path.absolute(),
             json!({ "pages": format!("{next}-{}", total.min(next + PDF_PAGES_MAX - 1)) }),
         );
         notes.push(format!("Pages {} to {} of {total} are shown. Read on with {call}.", asked.start(), next - 1));
@@ -159,11 +159,8 @@ fn range(requested: Option<&str>, total: usize) -> Result<RangeInclusive<usize>>
     let to = to.min(total);
     if to - from >= PDF_PAGES_MAX {
         let what = format!("{} pages are more than the {PDF_PAGES_MAX} that one read shows.", to - from + 1);
-        return Err(Error::new(Code::ReadTooLarge, what).next(advice![
-            "Begin with ",
-            Phrase::Set("pages", format!("{from}-{}", from + PDF_PAGES_MAX - 1).into()),
-            "."
-        ]));
+        return Err(Error::new(Code::ReadTooLarge, what)
+            .next(Advice::named("Begin with {pages=}.").set("pages", format!("{from}-{}", from + PDF_PAGES_MAX - 1))));
     }
     Ok(from..=to)
 }

@@ -8,8 +8,7 @@ use crate::context::call::Call;
 use crate::context::options::line_format_named;
 use crate::context::policy::Access;
 use crate::context::{LoadedFile, encoding};
-use crate::model::raw_path;
-use crate::model::raw_path::RawPath;
+use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
 use crate::model::reply_limits::LINE_CHARS_MAX;
 use crate::pipeline::plan::anchor_edits::anchor_map;
@@ -28,8 +27,7 @@ use emendate_core::{Advice, Code, ContentId, EncodingEvidence, Error, Phrase, Re
 use emendate_fs::{FileMeta, SafePath, shown};
 use emendate_history::{LineSet, Record, RecordOrigin, VersionBody};
 use emendate_media::MediaKind;
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -99,13 +97,13 @@ pub(crate) fn read(call: Call<'_>, mut input: Value) -> Result<Answer> {
         args.format.as_deref().map_or(Ok(call.caller.line_format.unwrap_or(&LINE_FORMATS[0])), line_format_named)?;
     let declared = args.encoding.as_deref().map(encoding::encoding_from_call).transpose()?;
     let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
-    let place = call.resolve_path(path, Access::Read)?;
+    let safe_path = call.resolve_path(path, Access::Read)?;
     let by_lines = args.offset.is_some() || args.limit.is_some() || args.format.is_some();
     let plain = declared.is_none() && args.symbol.is_none() && args.cells.is_none();
-    let in_parts = plain && !line_format.anchors && (by_lines || !notebook::is_named(&place));
-    let sized = match load_sized(&call, &place) {
+    let in_parts = plain && !line_format.anchors && (by_lines || !notebook::is_named(&safe_path));
+    let sized = match load_sized(&call, &safe_path) {
         Err(error) if error.code() == Code::PathNotRegular && plain && !by_lines => {
-            return list_directory(call, &place).unwrap_or(Err(error));
+            return list_directory(call, &safe_path).unwrap_or(Err(error));
         }
         sized => sized?,
     };
@@ -115,25 +113,28 @@ pub(crate) fn read(call: Call<'_>, mut input: Value) -> Result<Answer> {
             let from = args.offset.unwrap_or(1).max(1);
             let lines = from..from.saturating_add(args.limit.unwrap_or(READ_LINES_DEFAULT));
             let size = source.meta().size;
-            let opened =
-                if in_parts { open_lines(&call, &place, source, &lines, line_format.header.is_some())? } else { None };
+            let opened = if in_parts {
+                open_lines(&call, &safe_path, source, &lines, line_format.header.is_some())?
+            } else {
+                None
+            };
             if let Some(opened) = opened {
-                return show(call, &place, opened, &args, line_format, None);
+                return show(call, &safe_path, opened, &args, line_format, None);
             }
-            check_whole_allowed(&call, &place, size, SHOWN_AS_WHOLE)?;
-            call.version(&place)?
+            check_whole_allowed(&call, &safe_path, size, SHOWN_AS_WHOLE)?;
+            call.version(&safe_path)?
         }
     };
-    let Some(version) = version else { return Err(file_not_found(call, &place)) };
+    let Some(version) = version else { return Err(file_not_found(call, &safe_path)) };
     // A call that names an encoding is about text.
     if let Some(kind) = MediaKind::of(&version.bytes).filter(|_| declared.is_none()) {
-        let answer = with_meta(media::show_media(&place, kind, &version.bytes, &args)?, version.meta, true);
+        let answer = with_meta(media::show_media(&safe_path, kind, &version.bytes, &args)?, version.meta, true);
         let record = record(ContentId::of(&version.bytes), version.meta, version.racy, LineSet::all(), &args);
-        let unkept = base::remember(call, &place, &record, &VersionBody::None);
-        return Ok(with_names(with_notes(answer, link_note(&place).into_iter().chain(unkept)), &place));
+        let unkept = base::remember(call, &safe_path, &record, &VersionBody::None);
+        return Ok(with_names(with_notes(answer, link_note(&safe_path).into_iter().chain(unkept)), &safe_path));
     }
-    let opened = call.load_decoded(&place, version, declared, "")?;
-    let not_a_notebook = match read_cells(call, &place, &opened, &args)? {
+    let opened = call.load_decoded(&safe_path, version, declared, "")?;
+    let not_a_notebook = match read_cells(call, &safe_path, &opened, &args)? {
         NotebookView::Shown(answer) => return Ok(answer),
         NotebookView::Unreadable(why) => Some(why),
         NotebookView::NotAsked => None,
@@ -143,44 +144,44 @@ pub(crate) fn read(call: Call<'_>, mut input: Value) -> Result<Answer> {
             return Err(Error::new(Code::CallInvalid, "Give either symbol, or offset and limit.")
                 .next(Advice::named("Omit {offset} and {limit}; the symbol determines the lines.")));
         }
-        let (offset, limit) = call.grammars().lines_of(&place, opened.snapshot.text(), symbol)?;
+        let (offset, limit) = call.grammars().lines_of(&safe_path, opened.snapshot.text(), symbol)?;
         (args.offset, args.limit) = (Some(offset), Some(limit));
     }
-    show(call, &place, opened, &args, line_format, not_a_notebook)
+    show(call, &safe_path, opened, &args, line_format, not_a_notebook)
 }
 
 /// Shows the requested lines of a file, or of a sparse snapshot that has them.
 fn show(
     call: Call<'_>,
-    place: &SafePath,
+    path: &SafePath,
     opened: LoadedFile,
     args: &ReadInput,
     line_format: &'static LineFormat,
     not_a_notebook: Option<String>,
 ) -> Result<Answer> {
-    let words = line_format.anchors.then(|| anchor_map(&call, place, &opened.snapshot)).transpose()?;
+    let words = line_format.anchors.then(|| anchor_map(&call, path, &opened.snapshot)).transpose()?;
     let words = words.as_ref().map_or(&[][..], AnchorMap::words);
     let most = call.reply_limits().read;
     let mut page = page(&opened.snapshot, args, line_format, words, most)?;
     let LoadedFile { snapshot, meta, racy } = opened;
     let record = record(snapshot.id(), meta, racy, page.lines.clone(), args);
-    let body = base::stored_body(place, &snapshot);
-    let unkept = base::remember(call, place, &record, &body);
+    let body = base::stored_body(path, &snapshot);
+    let unkept = base::remember(call, path, &record, &body);
     let header =
-        line_format.header.and_then(|header| Some(header.line(&name_in_header(call, place), snapshot.short_tag()?)));
+        line_format.header.and_then(|header| Some(header.line(&name_in_header(call, path), snapshot.short_tag()?)));
     if let Some(header) = &header {
         page.text.insert_str(0, &format!("{header}\n"));
     }
-    let more = not_a_notebook.into_iter().chain(link_note(place)).chain(unkept);
+    let more = not_a_notebook.into_iter().chain(link_note(path)).chain(unkept);
     let mut answer = with_meta(answer(&snapshot, &mut page, args, more), meta, false);
     answer.data.extend(header.map(|header| ("header".to_owned(), header.into())));
-    let answer = with_names(answer, place);
+    let answer = with_names(answer, path);
     call.recycle(snapshot);
     Ok(answer)
 }
 
 /// Shows a notebook by its cells, unless the call is about lines.
-fn read_cells(call: Call<'_>, place: &SafePath, opened: &LoadedFile, args: &ReadInput) -> Result<NotebookView> {
+fn read_cells(call: Call<'_>, path: &SafePath, opened: &LoadedFile, args: &ReadInput) -> Result<NotebookView> {
     let by_lines = args.offset.is_some() || args.limit.is_some() || args.symbol.is_some() || args.format.is_some();
     if by_lines && args.cells.is_some() {
         return Err(Error::new(Code::CallInvalid, "Give either cells or options for lines, not both.").next(
@@ -188,27 +189,27 @@ fn read_cells(call: Call<'_>, place: &SafePath, opened: &LoadedFile, args: &Read
                 .or("Ask for no lines to see cells."),
         ));
     }
-    if by_lines || !(notebook::is_named(place) || args.cells.is_some()) {
+    if by_lines || !(notebook::is_named(path) || args.cells.is_some()) {
         return Ok(NotebookView::NotAsked);
     }
     match cells::page(opened, args.cells.as_deref(), call.reply_limits().read) {
         Err(error) if error.code() == Code::NotebookInvalid && args.cells.is_none() => {
             Ok(NotebookView::Unreadable(error.message().to_owned()))
         }
-        Err(error) => Err(error.evidence(place.shown())),
+        Err(error) => Err(error.evidence(path.shown())),
         Ok(page) => {
             let record = record(opened.snapshot.id(), opened.meta, opened.racy, page.lines, args);
-            let body = base::stored_body(place, &opened.snapshot);
-            let unkept = base::remember(call, place, &record, &body);
+            let body = base::stored_body(path, &opened.snapshot);
+            let unkept = base::remember(call, path, &record, &body);
             let answer = with_meta(page.answer, opened.meta, false);
-            Ok(NotebookView::Shown(with_names(with_notes(answer, link_note(place).into_iter().chain(unkept)), place)))
+            Ok(NotebookView::Shown(with_names(with_notes(answer, link_note(path).into_iter().chain(unkept)), path)))
         }
     }
 }
 
 /// Returns the note about a file that was named by a link.
-pub(super) fn link_note(place: &SafePath) -> Option<String> {
-    place.via_link().map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()))
+pub(super) fn link_note(path: &SafePath) -> Option<String> {
+    path.via_link().map(|link| format!("{} is a symbolic link; this is {}.", shown(link), path.shown()))
 }
 
 /// Appends notes to an answer.
@@ -225,18 +226,18 @@ fn with_meta(mut answer: Answer, meta: FileMeta, is_binary: bool) -> Answer {
 }
 
 /// Adds the names of the file.
-fn with_names(mut answer: Answer, place: &SafePath) -> Answer {
-    if let Some(bytes) = raw_path::base64_path(place.absolute()) {
+fn with_names(mut answer: Answer, path: &SafePath) -> Answer {
+    if let Some(bytes) = raw_path::base64_path(path.absolute()) {
         if !answer.text.ends_with('\n') {
             answer.text.push('\n');
         }
         answer.text.push_str(&raw_path::hint(&bytes));
         answer.text.push('\n');
     }
-    if let Some(bytes) = raw_path::base64_if_needed(place.absolute()) {
+    if let Some(bytes) = raw_path::base64_if_needed(path.absolute()) {
         answer.data.insert(raw_path::RAW_PATH_FIELD.to_owned(), bytes.into());
     }
-    answer.data.insert("filePath".to_owned(), place.shown().into());
+    answer.data.insert("filePath".to_owned(), path.shown().into());
     answer
 }
 

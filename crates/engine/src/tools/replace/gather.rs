@@ -73,15 +73,15 @@ pub(super) fn scan_files(
     all.into_iter().collect::<Option<_>>().ok_or_else(bug)
 }
 
-fn look_at(context: &Context, place: &SafePath, what: &ReplaceQuery) -> FileFinding {
-    let now = match context.snapshot(place, None, "") {
+fn look_at(context: &Context, path: &SafePath, what: &ReplaceQuery) -> FileFinding {
+    let now = match context.snapshot(path, None, "") {
         Ok(Some(now)) => now,
         Ok(None) => return FileFinding::Gone,
         Err(error) => return FileFinding::Unread(error),
     };
     match what.change(&now.snapshot) {
         Ok(TextChange { edit: Some(_), .. })
-            if !notebook::is_named(place) && context.check_access(place, Access::Write).is_err() =>
+            if !notebook::is_named(path) && context.check_access(path, Access::Write).is_err() =>
         {
             FileFinding::Guarded
         }

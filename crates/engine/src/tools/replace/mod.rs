@@ -28,8 +28,7 @@ use crate::tools::tool_input::ToolInput;
 use emendate_core::{Advice, Code, Error, ResolvedEdit, Result, TextNames, formats};
 use emendate_fs::{PATH_MAX_BYTES, SafePath};
 use emendate_history::{LineSet, Record};
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -179,7 +178,7 @@ fn found_in_files(
     found.left.unread = walked.unreached;
     let (mut failed, mut bytes, mut names) = (Vec::new(), 0, HashSet::new());
     let mut changing = Vec::new();
-    for (place, looked) in places.into_iter().zip(looked) {
+    for (path, looked) in places.into_iter().zip(looked) {
         match looked {
             FileFinding::Without => {}
             FileFinding::Unchanged(places) => found.unchanged += places,
@@ -198,17 +197,17 @@ fn found_in_files(
                 _ => found.left.unread += 1,
             },
             FileFinding::Gone => found.left.unread += 1,
-            FileFinding::Guarded => found.left.guarded.push(place.shown()),
-            FileFinding::Failed(error) => failed.push(error.prefixed(&format!("{}: ", place.shown()))),
+            FileFinding::Guarded => found.left.guarded.push(path.shown()),
+            FileFinding::Failed(error) => failed.push(error.prefixed(&format!("{}: ", path.shown()))),
             FileFinding::With(now, resolved, count) => {
                 let now = *now;
                 bytes += now.snapshot.raw().len().max(resolved.changes.len_after(&now.snapshot));
-                if notebook::is_named(&place) {
-                    found.left.notebooks.push(place.shown());
+                if notebook::is_named(&path) {
+                    found.left.notebooks.push(path.shown());
                 } else if now.meta.links < 2 || names.insert((now.meta.dev, now.meta.ino)) {
                     // Two names of one file count once.
                     found.places.push(count);
-                    changing.push((place, now, resolved));
+                    changing.push((path, now, resolved));
                 }
             }
         }
@@ -237,21 +236,21 @@ fn candidate_files(
     args: &ReplaceInput,
     handle: &CallHandle,
 ) -> Result<(Vec<SafePath>, Option<WalkStats>)> {
-    let place = call.store().resolve_path(Path::new(&args.path))?;
-    let scope = WalkFilter::new(call.caller, &place, &args.glob, args.hidden, args.no_ignore)?;
-    if call.store().list(&place)?.is_none() {
-        let place = call.resolve_path(&args.path, Access::Write)?;
-        if call.store().metadata(&place)?.is_none() {
-            return Err(file_not_found(call, &place));
+    let path = call.store().resolve_path(Path::new(&args.path))?;
+    let scope = WalkFilter::new(call.caller, &path, &args.glob, args.hidden, args.no_ignore)?;
+    if call.store().list(&path)?.is_none() {
+        let path = call.resolve_path(&args.path, Access::Write)?;
+        if call.store().metadata(&path)?.is_none() {
+            return Err(file_not_found(call, &path));
         }
-        return Ok((vec![place], None));
+        return Ok((vec![path], None));
     }
     let scope = WalkFilter { handle: Some(handle.clone()), ..scope };
     let mut places = Vec::new();
     handle.begin(CallPhase::Listing, 0);
-    let walked = walk::walk(&call, &place, &scope, &mut |place| {
+    let walked = walk::walk(&call, &path, &scope, &mut |path| {
         handle.advance(1);
-        places.push(place.clone());
+        places.push(path.clone());
         Ok(ControlFlow::Continue(()))
     })?;
     handle.check()?;
@@ -272,23 +271,23 @@ fn candidate_files(
 fn plans_of(call: Call<'_>, changing: Vec<(SafePath, LoadedFile, ResolvedEdit)>) -> Result<Vec<FilePlan>> {
     // All files are below one directory, so they have one history.
     let Some((first, ..)) = changing.first() else { return Ok(Vec::new()) };
-    let paths: Vec<&[u8]> = changing.iter().map(|(place, ..)| key(place)).collect();
+    let paths: Vec<&[u8]> = changing.iter().map(|(path, ..)| key(path)).collect();
     let known = call.sessions(first).latest_of(&call.caller.session, &paths)?;
     Ok(changing
         .into_iter()
         .zip(known)
-        .map(|((place, now, resolved), known)| unseen_plan(place, now, resolved, known))
+        .map(|((path, now, resolved), known)| unseen_plan(path, now, resolved, known))
         .collect())
 }
 
 /// Plans the change of a file, with what the session knew of it.
-fn unseen_plan(place: SafePath, now: LoadedFile, resolved: ResolvedEdit, known: Option<Record>) -> FilePlan {
+fn unseen_plan(path: SafePath, now: LoadedFile, resolved: ResolvedEdit, known: Option<Record>) -> FilePlan {
     let known = known.filter(|record| record.content == now.snapshot.id());
     let unseen = known.is_none();
     let lines = known.map_or_else(LineSet::all, |record| {
         crate::session::base::after_writing(&record.lines, &now.snapshot, &resolved.changes)
     });
-    let plan = FilePlan::edit(place, now, resolved, lines);
+    let plan = FilePlan::edit(path, now, resolved, lines);
     FilePlan { seen: SeenUpdate { unseen, ..plan.seen }, ..plan }
 }
 

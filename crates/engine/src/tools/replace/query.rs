@@ -3,11 +3,10 @@
 use crate::tools::replace::ReplaceInput;
 use crate::tools::search::{BoundedRegex, GroupSlots, PatternOptions};
 use emendate_core::formats::replace::Replacement;
-use emendate_core::normalize_text;
 use emendate_core::work::{self, STEP_BYTES};
 use emendate_core::{
-    Advice, Code, Error, Matching, Op, OpOrder, Phrase, ResolveSettings, ResolvedEdit, Result, Snapshot, Span,
-    TextEdit, TextNames, advice, check_amount, resolve, resolve_texts,
+    Advice, Code, Error, Matching, Op, OpOrder, ResolveSettings, ResolvedEdit, Result, Snapshot, Span, TextEdit,
+    TextNames, check_amount, normalize_text, resolve, resolve_texts,
 };
 use grep_matcher::Match;
 use memchr::memmem::Finder;
@@ -70,13 +69,10 @@ impl ReplaceQuery {
                 Ok(ReplaceQuery::Text { finder: Box::new(finder), op: edit.to_op_of(names)? })
             }
             (Some(_), None) => {
-                let next = advice![
-                    "For a regular expression give ",
-                    Phrase::Field("pattern"),
-                    " instead, with ",
-                    Phrase::Set("regex", true.into()),
-                    "; omit the flags for plain text."
-                ]
+                let next = Advice::named(
+                    "For a regular expression give {pattern} instead, with {regex=true}; omit the flags for plain \
+                     text.",
+                )
                 .or(Advice::named("Give {regex} for a regular expression; omit the flags for plain text."));
                 Err(invalid("old_string is plain text; regex, ignore_case and multiline are for pattern.", next))
             }

@@ -7,7 +7,7 @@ use crate::pipeline::report::receipt::{Receipt, render_notes};
 use crate::tools::replace::{ReplaceInput, ReplaceMatches, SkippedFiles};
 use crate::tools::search::pattern::{LINE_ENDS_ADVICE, names_carriage_return};
 use emendate_core::explain::{self, DiffHunk};
-use emendate_core::{Advice, Code, Error, Notes, Phrase, advice};
+use emendate_core::{Advice, Code, Error, Notes};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -35,7 +35,7 @@ fn listed<'p>(plans: impl ExactSizeIterator<Item = &'p FilePlan>, places: &[usiz
             lines.push("…".to_owned());
         }
         let line = if hunks.iter().map(|hunk| hunk.old_lines).sum::<usize>() < 2 { "line" } else { "lines" };
-        let _ = writeln!(out, "{}: {} ({line} {})", plan.place.shown(), counted(*places, "place"), lines.join(", "));
+        let _ = writeln!(out, "{}: {} ({line} {})", plan.path.shown(), counted(*places, "place"), lines.join(", "));
     }
     if all > LISTED_FILES_MAX {
         let _ = writeln!(out, "… and {} more", counted(all - LISTED_FILES_MAX, "file"));
@@ -101,7 +101,7 @@ pub(super) fn answer(
     notes.extend(remark);
     for receipt in receipts {
         let of_file = receipt.plan.outcome.notes.iter();
-        notes.extend(of_file.map(|note| format!("{}: {note}", receipt.plan.place.shown())).take(SKIPPED_NAMES_MAX));
+        notes.extend(of_file.map(|note| format!("{}: {note}", receipt.plan.path.shown())).take(SKIPPED_NAMES_MAX));
     }
     notes.truncate(LISTED_FILES_MAX);
     let mut text = format!("{headline}\n{}", render_notes(&notes));
@@ -121,7 +121,7 @@ pub(super) fn answer(
     data.insert("guarded".to_owned(), skipped.guarded.clone().into());
     data.insert("dryRun".to_owned(), dry_run.into());
     data.insert("notes".to_owned(), (&notes).into());
-    if let Some(operation) = receipts.iter().find_map(Receipt::operation) {
+    if let Some(operation) = receipts.iter().find_map(|receipt| receipt.operation) {
         data.insert("operation".to_owned(), Value::from(operation.to_string()));
     }
     Answer { text, data, ..Answer::default() }
@@ -129,9 +129,9 @@ pub(super) fn answer(
 
 /// Returns a changed file as JSON.
 fn file_data(receipt: &Receipt, places: usize) -> Value {
-    let place = &receipt.plan.place;
-    let data = json!({ "filePath": place.shown(), "replacements": places });
-    let mut file = raw_path::file_json(place.absolute(), data);
+    let path = &receipt.plan.path;
+    let data = json!({ "filePath": path.shown(), "replacements": places });
+    let mut file = raw_path::file_json(path.absolute(), data);
     if let Some((content, _)) = &receipt.written {
         file["tag"] = content.tag().to_string().into();
     }
@@ -149,7 +149,7 @@ fn diagnosed(receipts: &[Receipt]) -> String {
         if diagnosis.new_problems().is_empty() && diagnosis.unanswered().next().is_none() {
             quiet += 1;
         } else {
-            let _ = write!(out, "{}:\n{}", plan.place.shown(), diagnosis.text());
+            let _ = write!(out, "{}:\n{}", plan.path.shown(), diagnosis.text());
         }
     }
     if quiet > 0 {
@@ -163,7 +163,7 @@ fn diffs(receipts: &[Receipt]) -> String {
     let mut out = String::new();
     for (nth, plan) in receipts.iter().map(|receipt| &receipt.plan).enumerate() {
         let hunks = explain::reply_hunks(&plan.before, &plan.changes, 1, 2 * DRY_RUN_DIFF_CHARS_MAX);
-        let one = explain::unified(&plan.place.shown(), &hunks, DRY_RUN_DIFF_CHARS_MAX).text;
+        let one = explain::unified(&plan.path.shown(), &hunks, DRY_RUN_DIFF_CHARS_MAX).text;
         if out.len() + one.len() > DRY_RUN_DIFF_CHARS_MAX && nth > 0 {
             let _ = writeln!(out, "… {} not shown", counted(receipts.len() - nth, "more diff"));
             break;
@@ -224,11 +224,10 @@ pub(super) fn wrong_count(args: &ReplaceInput, found: &ReplaceMatches) -> Error 
 /// Creates the error for a model's call without an expected number.
 pub(super) fn count_required(found: &ReplaceMatches) -> Error {
     let what = "These files have not been shown, so say how many replacements you expect; nothing was written.";
-    with_counts(Error::new(Code::ReadRequired, what), found).next(advice![
-        "If all of these are meant, send this call again with ",
-        Phrase::Set("expected", found.total().into()),
-        "; ",
-        Phrase::Set("dry_run", true.into()),
-        " shows the diffs."
-    ])
+    with_counts(Error::new(Code::ReadRequired, what), found).next(
+        Advice::named(
+            "If all of these are meant, send this call again with {expected=}; {dry_run=true} shows the diffs.",
+        )
+        .set("expected", found.total()),
+    )
 }

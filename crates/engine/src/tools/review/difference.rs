@@ -97,9 +97,9 @@ impl Review<'_> {
     /// is not known.
     pub fn line_colors(&self, caller: &CallContext, path: &Path, range: LineRange) -> Vec<ColorSpan> {
         let colors = Call::new(self.context, caller).metered(|call| {
-            let place = call.resolve_path(path, Access::Read)?;
-            let file = call.load_file(&place, None)?;
-            Ok(file.map(|file| colors(call, &place, file.snapshot.text(), &[range])).unwrap_or_default())
+            let safe_path = call.resolve_path(path, Access::Read)?;
+            let file = call.load_file(&safe_path, None)?;
+            Ok(file.map(|file| colors(call, &safe_path, file.snapshot.text(), &[range])).unwrap_or_default())
         });
         colors.unwrap_or_default()
     }
@@ -118,11 +118,11 @@ impl Review<'_> {
         Call::new(self.context, caller).metered(|call| {
             let count = range.last.saturating_sub(range.first) + 1;
             let snapshot = Snapshot::open(content(&call, scope, path, moment)?, None)?;
-            let place = call.store().resolve_no_follow(path)?;
+            let safe_path = call.store().resolve_no_follow(path)?;
             let text = snapshot.text();
             let lines = text.lines().skip(range.first.saturating_sub(1)).take(count).map(str::to_owned).collect();
             let total = snapshot.lines().count(text);
-            Ok(VersionLines { lines, total, colors: colors(call, &place, text, &[range]) })
+            Ok(VersionLines { lines, total, colors: colors(call, &safe_path, text, &[range]) })
         })
     }
 
@@ -146,13 +146,13 @@ impl Review<'_> {
         Call::new(self.context, caller).metered(|call| {
             let side = |moment| Snapshot::open(content(&call, scope, path, moment)?, None);
             let (before, after) = (side(OperationSide::Before)?, side(OperationSide::After)?);
-            let place = call.resolve_no_follow(path, Access::Write)?;
-            let now = call.load_file(&place, None)?.ok_or_else(|| {
-                Error::new(Code::OperationMissing, format!("{} is gone.", place.shown()))
+            let safe_path = call.resolve_no_follow(path, Access::Write)?;
+            let now = call.load_file(&safe_path, None)?.ok_or_else(|| {
+                Error::new(Code::OperationMissing, format!("{} is gone.", safe_path.shown()))
                     .next("Restore a version of it.")
             })?;
             if now.snapshot.raw().len() > RESOLVED_BYTES_MAX {
-                let what = format!("{} has more than {RESOLVED_BYTES_MAX} bytes.", place.shown());
+                let what = format!("{} has more than {RESOLVED_BYTES_MAX} bytes.", safe_path.shown());
                 return Err(Error::new(Code::FileTooLarge, what).next("Resolve the conflict in an editor."));
             }
             let text = merge_with_markers(after.text(), before.text(), now.snapshot.text());
@@ -172,12 +172,12 @@ pub(crate) fn difference_of(
     operation: Option<u64>,
     bytes: usize,
 ) -> Result<FileDifference> {
-    let place = call.resolve_logged(&file.path)?;
-    call.check_access(&place, Access::Read)?;
-    if let Some(found) = large_difference(&call, root, &place, file, bytes)? {
+    let path = call.resolve_logged(&file.path)?;
+    call.check_access(&path, Access::Read)?;
+    if let Some(found) = large_difference(&call, root, &path, file, bytes)? {
         return Ok(found);
     }
-    let side = |state| side_content(&call, root, &place, state);
+    let side = |state| side_content(&call, root, &path, state);
     let (Some(before), Some(after)) = (side(file.before)?, side(file.after)?) else {
         return Ok(FileDifference::NotKept);
     };
@@ -185,17 +185,17 @@ pub(crate) fn difference_of(
     let binary = FileDifference::Binary { before: sizes(&before, file.before), after: sizes(&after, file.after) };
     let Ok(before) = Snapshot::open(before, None) else { return Ok(binary) };
     let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(binary) };
-    let states = states(&call, &place, file, &before, &after);
+    let states = states(&call, &path, file, &before, &after);
     let hunks = explain::reply_hunks(&before, &ChangeSet::diff(&before, &after), HUNK_CONTEXT_LINES, bytes);
-    let old_colors = colors(call, &place, before.text(), &lines_of_side(&hunks, LineKind::Added));
-    let new_colors = colors(call, &place, after.text(), &lines_of_side(&hunks, LineKind::Removed));
+    let old_colors = colors(call, &path, before.text(), &lines_of_side(&hunks, LineKind::Added));
+    let new_colors = colors(call, &path, after.text(), &lines_of_side(&hunks, LineKind::Removed));
     let spans = operation.and_then(|number| call.history(root).replaced_spans(number, &file.path).ok().flatten());
     let words = spans.and_then(|spans| explain::known_words(&before, &after, &spans, &hunks));
     Ok(FileDifference::Text(TextDifference {
         words: words.unwrap_or_default(),
         old_lines: before.lines().count(before.text()),
         new_lines: after.lines().count(after.text()),
-        language: language(&place, after.text()).map(Language::name),
+        language: language(&path, after.text()).map(Language::name),
         old_colors,
         new_colors,
         states,
@@ -207,12 +207,12 @@ pub(crate) fn difference_of(
 /// Returns whether the current file has each hunk.
 fn states(
     context: &Context,
-    place: &SafePath,
+    path: &SafePath,
     file: &FileChange,
     before: &Snapshot,
     after: &Snapshot,
 ) -> Vec<HunkState> {
-    let now = match context.load_file(place, None) {
+    let now = match context.load_file(path, None) {
         Ok(now) => now.map(|now| now.snapshot),
         // The entry is another kind of entry now, or cannot be read.
         Err(_) => return Vec::new(),
@@ -244,11 +244,11 @@ fn lines_of_side(hunks: &[DiffHunk], other: LineKind) -> Vec<LineRange> {
 }
 
 /// Returns the colours of some lines; none without a grammar, or for large texts.
-fn colors(call: Call<'_>, place: &SafePath, text: &str, ranges: &[LineRange]) -> Vec<ColorSpan> {
-    if text.is_empty() || text.len() > COLORED_BYTES_MAX || ranges.is_empty() || language(place, text).is_none() {
+fn colors(call: Call<'_>, path: &SafePath, text: &str, ranges: &[LineRange]) -> Vec<ColorSpan> {
+    if text.is_empty() || text.len() > COLORED_BYTES_MAX || ranges.is_empty() || language(path, text).is_none() {
         return Vec::new();
     }
-    match call.grammars().ask(place, text, QuerySubject::Colors(ranges.to_vec())) {
+    match call.grammars().ask(path, text, QuerySubject::Colors(ranges.to_vec())) {
         Ok((SyntaxAnswer::Colors(spans), _)) => spans,
         _ => Vec::new(),
     }
@@ -257,14 +257,14 @@ fn colors(call: Call<'_>, place: &SafePath, text: &str, ranges: &[LineRange]) ->
 /// Returns the bytes of a version, as [`Review::scope_content`] does in a call of its own.
 pub(crate) fn content(context: &Context, scope: &ChangeScope, path: &Path, moment: OperationSide) -> Result<Vec<u8>> {
     let (root, file) = Review { context }.scope_changes(scope)?.of(path)?.clone();
-    let place = context.store().resolve_no_follow(path)?;
-    context.check_access(&place, Access::Read)?;
+    let safe_path = context.store().resolve_no_follow(path)?;
+    context.check_access(&safe_path, Access::Read)?;
     let state = match moment {
         OperationSide::Before => file.before,
         OperationSide::After => file.after,
     };
     let state = state.ok_or_else(|| missing_content(path, "did not exist at that time"))?;
-    side_content(context, root, &place, Some(state))?
+    side_content(context, root, &safe_path, Some(state))?
         .ok_or_else(|| missing_content(path, "is not kept in that version"))
 }
 

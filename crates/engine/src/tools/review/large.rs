@@ -20,16 +20,16 @@ use std::mem;
 pub(crate) fn large_difference(
     context: &Context,
     root: usize,
-    place: &SafePath,
+    path: &SafePath,
     file: &FileChange,
     bytes: usize,
 ) -> Result<Option<FileDifference>> {
-    if !is_large(context, place) {
+    if !is_large(context, path) {
         return Ok(None);
     }
     let text = match (file.before, file.after) {
         (Some(before), Some(after)) => match context.history(root).replacements(after.content, before.content)? {
-            Some(swaps) => around(context, place, after.content, &swaps, bytes)?,
+            Some(swaps) => around(context, path, after.content, &swaps, bytes)?,
             None => None,
         },
         _ => None,
@@ -38,8 +38,8 @@ pub(crate) fn large_difference(
 }
 
 /// True for a file that is too large to be loaded whole for display.
-pub(crate) fn is_large(context: &Context, place: &SafePath) -> bool {
-    let meta = context.store().metadata(place).ok().flatten();
+pub(crate) fn is_large(context: &Context, path: &SafePath) -> bool {
+    let meta = context.store().metadata(path).ok().flatten();
     meta.is_some_and(|meta| meta.size > context.config().stream_from)
 }
 
@@ -47,12 +47,12 @@ pub(crate) fn is_large(context: &Context, place: &SafePath) -> bool {
 /// version after the changes, or the lines are too long.
 fn around(
     context: &Context,
-    place: &SafePath,
+    path: &SafePath,
     after: emendate_core::ContentId,
     swaps: &[OwnedByteReplacement],
     bytes: usize,
 ) -> Result<Option<TextDifference>> {
-    let Some(source) = context.store().source(place)? else { return Ok(None) };
+    let Some(source) = context.store().source(path)? else { return Ok(None) };
     let (scanned, lines) = match with_lines(&source, swaps) {
         Err(StreamObstacle::Whole(_)) => return Ok(None),
         Err(StreamObstacle::Failed(error)) => return Err(error),

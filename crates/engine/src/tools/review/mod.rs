@@ -44,8 +44,8 @@ impl Review<'_> {
 
     /// True for a file that is too large to be loaded whole for display.
     pub fn is_large(&self, path: &Path) -> bool {
-        let place = self.context.store().resolve_no_follow(path);
-        place.is_ok_and(|place| large::is_large(self.context, &place))
+        let safe_path = self.context.store().resolve_no_follow(path);
+        safe_path.is_ok_and(|safe_path| large::is_large(self.context, &safe_path))
     }
 
     /// Undoes everything of the turn that an operation belongs to, in all of its files or none.

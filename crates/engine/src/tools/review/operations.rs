@@ -163,11 +163,12 @@ impl Review<'_> {
             // If the store cannot be written, pending operations are reported as pending.
             let _ = resolve_all_in_doubt(self.context);
         }
-        let place = query.path.as_deref().map(|path| self.context.resolve_no_follow(path, Access::Read)).transpose()?;
+        let safe_path =
+            query.path.as_deref().map(|path| self.context.resolve_no_follow(path, Access::Read)).transpose()?;
         let page = HistoryQuery {
             from: query.from.as_deref(),
             session: query.session.as_deref(),
-            path: place.as_ref().map(key),
+            path: safe_path.as_ref().map(key),
             most: query.most,
         };
         let mut found = Vec::with_capacity(query.most.min(256));

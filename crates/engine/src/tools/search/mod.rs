@@ -16,8 +16,7 @@ use crate::context::policy::Access;
 pub(crate) use crate::context::walk::{GLOB_BYTES_MAX, WALKED_ENTRIES_MAX, WalkFilter, WalkStats};
 use crate::context::{LoadedFile, walk};
 use crate::model::call_handle::CallPhase;
-use crate::model::raw_path;
-use crate::model::raw_path::RawPath;
+use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::{Answer, counted};
 use crate::pipeline::plan::anchor_edits::anchor_map;
 use crate::pipeline::plan::large::{LoadedSource, load_sized};
@@ -37,8 +36,7 @@ use emendate_core::{Code, Error, Notes, Result, formats, work};
 use emendate_fs::SafePath;
 use emendate_history::{LineSet, RecordOrigin};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -143,8 +141,8 @@ pub(crate) fn search(call: Call<'_>, mut input: Value) -> Result<Answer> {
     // A quarter of the text is reserved for notes.
     let most = call.reply_limits().text * 3 / 4;
     let path = raw.as_deref().unwrap_or(Path::new(&args.path));
-    let (search, walked, place) = run(call, &args, path, most)?;
-    Ok(search.answer(&place.shown(), &walked))
+    let (search, walked, safe_path) = run(call, &args, path, most)?;
+    Ok(search.answer(&safe_path.shown(), &walked))
 }
 
 /// Searches for programs.
@@ -162,8 +160,8 @@ fn run<'a>(
 ) -> Result<(SearchRun<'a>, WalkStats, SafePath)> {
     let line_format =
         args.format.as_deref().map_or(Ok(call.caller.line_format.unwrap_or(&LINE_FORMATS[0])), line_format_named)?;
-    let place = call.store().resolve_path(path)?;
-    let scope = WalkFilter::new(call.caller, &place, &args.glob, args.hidden, args.no_ignore)?;
+    let safe_path = call.store().resolve_path(path)?;
+    let scope = WalkFilter::new(call.caller, &safe_path, &args.glob, args.hidden, args.no_ignore)?;
     let look = PatternOptions { literal: args.literal, ignore_case: args.ignore_case, multiline: args.multiline };
     let mut search = SearchRun {
         call,
@@ -197,19 +195,19 @@ fn run<'a>(
     if args.context > CONTEXT_LINES_MAX {
         search.notes.push(format!("context: at most {CONTEXT_LINES_MAX} lines are shown before and after a hit."));
     }
-    let walked = if call.store().list(&place)?.is_some() {
+    let walked = if call.store().list(&safe_path)?.is_some() {
         call.caller.begin(CallPhase::Reading, 0);
-        let walked = walk::walk(&call, &place, &scope, &mut |place| search.file(place))?;
+        let walked = walk::walk(&call, &safe_path, &scope, &mut |safe_path| search.file(safe_path))?;
         call.caller.check_cancelled()?;
         walked
     } else {
-        let place = call.resolve_path(place.requested(), Access::Read)?;
-        if search.look_into(&place, None)?.is_none() {
-            return Err(file_not_found(call, &place));
+        let safe_path = call.resolve_path(safe_path.requested(), Access::Read)?;
+        if search.look_into(&safe_path, None)?.is_none() {
+            return Err(file_not_found(call, &safe_path));
         }
         WalkStats::default()
     };
-    Ok((search, walked, place))
+    Ok((search, walked, safe_path))
 }
 
 /// Deserializes a list, or a single entry.
@@ -236,8 +234,8 @@ fn failed(error: &std::io::Error) -> Error {
 
 impl SearchRun<'_> {
     /// Searches a file found by the walk; files that cannot be read as text are counted.
-    fn file(&mut self, place: &SafePath) -> Result<ControlFlow<()>> {
-        match self.look_into(place, Some(SEARCHED_BYTES_MAX as u64)) {
+    fn file(&mut self, path: &SafePath) -> Result<ControlFlow<()>> {
+        match self.look_into(path, Some(SEARCHED_BYTES_MAX as u64)) {
             Ok(_) => {}
             Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => self.binary += 1,
             Err(error) if matches!(error.code(), Code::CallCancelled | Code::CallTooMuchWork | Code::InternalBug) => {
@@ -250,21 +248,21 @@ impl SearchRun<'_> {
     }
 
     /// Searches a file; `None` if it does not exist. A file of more than `most` bytes is skipped.
-    fn look_into(&mut self, place: &SafePath, most: Option<u64>) -> Result<Option<()>> {
-        let version = match load_sized(&self.call, place)? {
+    fn look_into(&mut self, path: &SafePath, most: Option<u64>) -> Result<Option<()>> {
+        let version = match load_sized(&self.call, path)? {
             LoadedSource::Whole(version) => version,
             LoadedSource::Big(source) if most.is_some_and(|most| source.meta().size > most) => {
                 self.large += 1;
                 return Ok(Some(()));
             }
-            LoadedSource::Big(source) => match self.search_large(place, source)? {
+            LoadedSource::Big(source) => match self.search_large(path, source)? {
                 Some(()) => return Ok(Some(())),
-                None => self.call.version(place)?,
+                None => self.call.version(path)?,
             },
         };
         let Some(version) = version else { return Ok(None) };
-        let opened = self.call.load_decoded(place, version, None, "")?;
-        let mut rows = self.rows_of(place);
+        let opened = self.call.load_decoded(path, version, None, "")?;
+        let mut rows = self.rows_of(path);
         let text = opened.snapshot.text();
         work::spend_bytes(text.len())?;
         if self.multiline {
@@ -275,9 +273,9 @@ impl SearchRun<'_> {
         // A pattern finds nothing more once the work of the call has ended.
         work::check()?;
         self.searched(text.len(), &rows);
-        match (rows.hits.is_empty(), rows.hits.is_empty() || self.may_show(place)) {
+        match (rows.hits.is_empty(), rows.hits.is_empty() || self.may_show(path)) {
             (true, _) => {}
-            (false, true) => self.show(place, Some(&opened), rows)?,
+            (false, true) => self.show(path, Some(&opened), rows)?,
             (false, false) => self.deny(),
         }
         self.call.recycle(opened.snapshot);
@@ -285,8 +283,8 @@ impl SearchRun<'_> {
     }
 
     /// Creates the rows for a file, with the room left in the reply.
-    fn rows_of(&self, place: &SafePath) -> ShownLines {
-        let room = self.most.saturating_sub(self.text.len() + place.shown().len() + ROW_OVERHEAD_BYTES);
+    fn rows_of(&self, path: &SafePath) -> ShownLines {
+        let room = self.most.saturating_sub(self.text.len() + path.shown().len() + ROW_OVERHEAD_BYTES);
         ShownLines::new(self.limit - self.hits, room)
     }
 
@@ -304,8 +302,8 @@ impl SearchRun<'_> {
     }
 
     /// Checks for a secret under another name, only if lines of it would be shown.
-    fn may_show(&self, place: &SafePath) -> bool {
-        self.call.check_access(place, Access::Read).is_ok()
+    fn may_show(&self, path: &SafePath) -> bool {
+        self.call.check_access(path, Access::Read).is_ok()
     }
 
     fn deny(&mut self) {
@@ -315,39 +313,39 @@ impl SearchRun<'_> {
 
     /// Appends the rows of a file, and records them as read from that version; without a version they have no line
     /// format.
-    fn show(&mut self, place: &SafePath, opened: Option<&LoadedFile>, rows: ShownLines) -> Result<()> {
+    fn show(&mut self, path: &SafePath, opened: Option<&LoadedFile>, rows: ShownLines) -> Result<()> {
         self.hits += rows.hits.len();
         let mut block = String::new();
         if !self.text.is_empty() {
             block.push('\n');
         }
         let header = self.line_format.header.zip(opened.and_then(|it| it.snapshot.short_tag()));
-        let header = header.map(|(header, tag)| header.line(&name_in_header(self.call, place), tag));
+        let header = header.map(|(header, tag)| header.line(&name_in_header(self.call, path), tag));
         let _ = writeln!(
             block,
             "{}",
             header.clone().unwrap_or_else(|| match opened {
-                Some(opened) => format!("{} (tag {})", place.shown(), opened.snapshot.id().tag()),
-                None => format!("{} ({CHANGES_MEANWHILE})", place.shown()),
+                Some(opened) => format!("{} (tag {})", path.shown(), opened.snapshot.id().tag()),
+                None => format!("{} ({CHANGES_MEANWHILE})", path.shown()),
             })
         );
         let words = opened.filter(|_| self.line_format.anchors);
-        let words = words.map(|it| anchor_map(&self.call, place, &it.snapshot)).transpose()?;
+        let words = words.map(|it| anchor_map(&self.call, path, &it.snapshot)).transpose()?;
         let words = words.as_ref().map_or(&[][..], AnchorMap::words);
         let line_format = if opened.is_some() { self.line_format } else { &LINE_FORMATS[0] };
         let lines = render(&mut block, line_format, words, &rows);
         self.text.push_str(&block);
         if let Some(opened) = opened {
-            let unkept = base::mark_known(self.call, place, opened, lines, RecordOrigin::Read);
+            let unkept = base::mark_known(self.call, path, opened, lines, RecordOrigin::Read);
             self.unkept = self.unkept.take().or(unkept);
         }
         self.files.push(SearchedFile {
-            path: place.absolute().to_owned(),
+            path: path.absolute().to_owned(),
             content: opened.map(|it| it.snapshot.id()),
             hits: rows.hits,
             lines: rows.shown.into_iter().map(SearchedLine::from).collect(),
             header,
-            shown: place.shown(),
+            shown: path.shown(),
         });
         Ok(())
     }

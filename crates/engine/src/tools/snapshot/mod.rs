@@ -24,8 +24,7 @@ use emendate_fs::SafePath;
 use emendate_history::{
     CachedFile, FileChange, FileState, KnownState, NewlyKnown, OperationId, OwnedContent, StatCache,
 };
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -240,7 +239,7 @@ impl RootScan<'_> {
         let (mut findings, mut compared) = (FoundChanges::default(), Vec::new());
         for batch in batches {
             let done = self.compare_batch(earlier, batch, &mut findings)?;
-            compared.extend(done.into_iter().map(|fresh| (key(&fresh.place).to_vec(), fresh.file)));
+            compared.extend(done.into_iter().map(|fresh| (key(&fresh.path).to_vec(), fresh.file)));
         }
         // Sorted in the order of a walk, because batches arrive in any order.
         let path = |change: &OutsideChange| log_path(&change.change.path).to_owned();
@@ -256,7 +255,7 @@ impl RootScan<'_> {
         findings: &mut FoundChanges,
     ) -> Result<Vec<FreshFile>> {
         let (old, history) = (&earlier.files, self.call.history(self.root));
-        let paths: Vec<&[u8]> = batch.iter().map(|it| key(&it.place)).collect();
+        let paths: Vec<&[u8]> = batch.iter().map(|it| key(&it.path)).collect();
         let known = match &earlier.known {
             Some(known) => paths.iter().map(|path| known.get(*path).copied()).collect(),
             None => history.newest_seen(&paths)?,
@@ -265,7 +264,7 @@ impl RootScan<'_> {
             .filter(|&nth| {
                 let file = &batch[nth].file;
                 let is_changed = known[nth].is_some_and(|known| known != file.content);
-                let old = old.files.get(key(&batch[nth].place)).map(CachedFile::state);
+                let old = old.files.get(key(&batch[nth].path)).map(CachedFile::state);
                 is_changed || known[nth].is_some() && old.is_some_and(|old| is_mode_changed(old, file.state()))
             })
             .collect();
@@ -289,7 +288,7 @@ impl RootScan<'_> {
         let (mut compared, mut new) = (Vec::with_capacity(batch.len()), Vec::new());
         self.store_missing(&batch, &before, findings)?;
         for (fresh, before) in batch.into_iter().zip(before) {
-            let cached = old.files.get(key(&fresh.place)).map(CachedFile::state);
+            let cached = old.files.get(key(&fresh.path)).map(CachedFile::state);
             match before {
                 Before::Same => {}
                 Before::InDoubt => continue,
@@ -320,11 +319,11 @@ impl RootScan<'_> {
     fn add(&self, fresh: &FreshFile, before: Option<FileState>, findings: &mut FoundChanges) -> Result<bool> {
         let after = fresh.file.state();
         // Later writes of this process or another one of ours are not changes by others.
-        if current_side(&self.call, &fresh.place).ok().flatten().map(|now| now.content) != Some(after.content) {
+        if current_side(&self.call, &fresh.path).ok().flatten().map(|now| now.content) != Some(after.content) {
             return Ok(false);
         }
         let bytes = findings.room_for(fresh.bytes.len()).then(|| fresh.bytes.clone());
-        let change = outside_change(&self.call, self.root, &fresh.place, before, Some(after), bytes)?;
+        let change = outside_change(&self.call, self.root, &fresh.path, before, Some(after), bytes)?;
         findings.changes.push(change);
         Ok(true)
     }
@@ -339,7 +338,7 @@ impl RootScan<'_> {
             findings.stored_bytes += if fits { size } else { 0 };
             findings.unstored += usize::from(!fits);
             let bytes = fits.then_some(&*fresh.bytes);
-            found.push(NewlyKnown { path: key(&fresh.place), state: fresh.file.state(), bytes });
+            found.push(NewlyKnown { path: key(&fresh.path), state: fresh.file.state(), bytes });
         }
         if found.is_empty() || self.dry_run { Ok(()) } else { self.call.history(self.root).remember_files(&found) }
     }
@@ -393,23 +392,23 @@ impl RootScan<'_> {
                 None => earlier.files.files.get(*path).map(CachedFile::state),
             };
             let Some(before) = before else { continue };
-            let Some(place) = self.resolve_missing(path) else { continue };
-            if policy::is_secret(&place) {
+            let Some(safe_path) = self.resolve_missing(path) else { continue };
+            if policy::is_secret(&safe_path) {
                 continue;
             }
-            findings.changes.push(outside_change(&self.call, self.root, &place, Some(before), None, None)?);
+            findings.changes.push(outside_change(&self.call, self.root, &safe_path, Some(before), None, None)?);
         }
         Ok(())
     }
 
     /// Resolves a path at which nothing exists any more; `None` if an entry exists, or if that cannot be determined.
     fn resolve_missing(&self, path: &[u8]) -> Option<SafePath> {
-        let place = crate::tools::undo::file_states::logged_place(&self.call, path).ok()?;
-        if place.root() != self.root || place.absolute() != log_path(path) {
+        let safe_path = crate::tools::undo::file_states::logged_place(&self.call, path).ok()?;
+        if safe_path.root() != self.root || safe_path.absolute() != log_path(path) {
             return None;
         }
-        match current_side(&self.call, &place) {
-            Ok(None) => Some(place),
+        match current_side(&self.call, &safe_path) {
+            Ok(None) => Some(safe_path),
             Ok(Some(_)) | Err(_) => None,
         }
     }

@@ -18,7 +18,7 @@ const BATCH_BYTES: usize = 4 << 20;
 
 /// A file that was read.
 pub(super) struct FreshFile {
-    pub(super) place: SafePath,
+    pub(super) path: SafePath,
     pub(super) file: CachedFile,
     pub(super) bytes: Vec<u8>,
 }
@@ -130,37 +130,35 @@ impl<'a> ChunkReader<'a> {
                 return Ok(());
             }
         }
-        let place = self.call.store().entry(folder, &entry.name);
-        if policy::is_secret(&place) || !self.call.may_access_name(&place, Access::Read) {
+        let safe_path = self.call.store().entry(folder, &entry.name);
+        if policy::is_secret(&safe_path) || !self.call.may_access_name(&safe_path, Access::Read) {
             self.left_out.denied += 1;
             return Ok(());
         }
-        if entry.kind == EntryKind::Link { self.read_link(folder, place, entry, meta) } else { self.read(place) }
+        if entry.kind == EntryKind::Link {
+            self.read_link(folder, safe_path, entry, meta)
+        } else {
+            self.read(safe_path)
+        }
     }
 
     /// Reads a symbolic link.
-    fn read_link(
-        &mut self,
-        folder: &SafePath,
-        place: SafePath,
-        entry: &DirEntry,
-        meta: Option<FileMeta>,
-    ) -> Result<()> {
+    fn read_link(&mut self, folder: &SafePath, path: SafePath, entry: &DirEntry, meta: Option<FileMeta>) -> Result<()> {
         let store = self.call.store();
         let look = || store.entries_meta(folder, &[&entry.name]).ok()?.pop()?;
-        let (Some(meta), Ok(Some(target))) = (meta.or_else(look), store.read_link(&place)) else {
+        let (Some(meta), Ok(Some(target))) = (meta.or_else(look), store.read_link(&path)) else {
             self.left_out.unreadable += 1;
             return Ok(());
         };
         let bytes = target.into_encoded_bytes();
         // Links are so short that they are always read: `racy` makes the cached entry prove nothing.
         let file = CachedFile { meta, content: ContentId::of(&bytes), racy: true };
-        self.push(place, file, bytes)
+        self.push(path, file, bytes)
     }
 
     /// Reads a file.
-    fn read(&mut self, place: SafePath) -> Result<()> {
-        let version = match self.call.store().read(&place, SNAPSHOT_FILE_BYTES_MAX, Vec::new()) {
+    fn read(&mut self, path: SafePath) -> Result<()> {
+        let version = match self.call.store().read(&path, SNAPSHOT_FILE_BYTES_MAX, Vec::new()) {
             Ok(Some(version)) => version,
             Ok(None) => return Ok(()),
             Err(error) if error.code() == Code::FileTooLarge => {
@@ -174,12 +172,12 @@ impl<'a> ChunkReader<'a> {
         };
         work::spend(version.bytes.len() / work::STEP_BYTES)?;
         let file = CachedFile { meta: version.meta, content: ContentId::of(&version.bytes), racy: version.racy };
-        self.push(place, file, version.bytes)
+        self.push(path, file, version.bytes)
     }
 
-    fn push(&mut self, place: SafePath, file: CachedFile, bytes: Vec<u8>) -> Result<()> {
+    fn push(&mut self, path: SafePath, file: CachedFile, bytes: Vec<u8>) -> Result<()> {
         self.batch_bytes += bytes.len();
-        self.batch.push(FreshFile { place, file, bytes });
+        self.batch.push(FreshFile { path, file, bytes });
         if self.batch.len() < BATCH_FILES && self.batch_bytes < BATCH_BYTES {
             return Ok(());
         }

@@ -73,8 +73,8 @@ impl<'a> TreeWalk<'a> {
                 continue;
             }
             if entry.kind == EntryKind::Directory {
-                let place = self.call.store().entry(&folder, &entry.name);
-                self.enter(place)?;
+                let safe_path = self.call.store().entry(&folder, &entry.name);
+                self.enter(safe_path)?;
                 continue;
             }
             self.files += 1;

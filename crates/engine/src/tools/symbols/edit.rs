@@ -1,12 +1,10 @@
 //! The tool `edit_symbol`.
 
 use crate::context::call::Call;
-use crate::context::options::CallOptions;
-use crate::context::options::OptionFields;
+use crate::context::options::{CallOptions, OptionFields};
 use crate::context::policy::Access;
 use crate::context::syntax::SymbolRef;
-use crate::model::raw_path;
-use crate::model::raw_path::RawPath;
+use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
 use crate::pipeline::plan::edit::plan_against;
 use crate::pipeline::plan::file_plan::FilePlan;
@@ -18,11 +16,10 @@ use crate::tools::symbols::foreign_uses::used_elsewhere;
 use crate::tools::symbols::references::{References, references_elsewhere};
 use crate::tools::tool_input::ToolInput;
 use emendate_core::formats::{self, FormatInput};
-use emendate_core::{Code, Error, Locator, Op, OpOrder, Phrase, Result, advice, normalize_text, omission};
+use emendate_core::{Advice, Code, Error, Locator, Op, OpOrder, Result, normalize_text, omission};
 use emendate_fs::SafePath;
 use emendate_syntax::SymbolAction;
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -78,40 +75,37 @@ pub(crate) fn edit_symbol(call: Call<'_>, tool: &'static str, mut input: Value) 
         return Err(Error::new(Code::CallInvalid, format!("`{}` needs text.", args.action))
             .next("Give text: the new definition, or for rename the new name."));
     }
-    let place = call.resolve_path(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
+    let path = call.resolve_path(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
     // Asked before the path is locked, because a server may be slow.
-    let known = if action == SymbolAction::Rename { references_elsewhere(call, &place, &args) } else { None };
-    let turns = call.lock_paths(once(place.absolute()));
+    let known = if action == SymbolAction::Rename { references_elsewhere(call, &path, &args) } else { None };
+    let locks = call.lock_paths(once(path.absolute()));
     let receipts = plan_and_commit(call, options.origin, options.dry_run, || {
-        plan_symbol(call, &place, &args, action, known.as_ref(), &options).map(|plan| vec![plan])
+        plan_symbol(call, &path, &args, action, known.as_ref(), &options).map(|plan| vec![plan])
     })?;
-    drop(turns);
+    drop(locks);
     Ok(answer_for_file(&call, receipts, false))
 }
 
 fn plan_symbol(
     call: Call<'_>,
-    place: &SafePath,
+    path: &SafePath,
     args: &EditSymbolInput,
     action: SymbolAction,
     known: Option<&References>,
     options: &CallOptions,
 ) -> Result<FilePlan> {
     let text = args.new_text();
-    let Some(now) = call.snapshot(place, options.declared, &text)? else {
-        return Err(file_not_found(call, place));
+    let Some(now) = call.snapshot(path, options.declared, &text)? else {
+        return Err(file_not_found(call, path));
     };
     let mut notes = Vec::new();
-    let file = EditedFile { call, options, place: place.clone(), now };
+    let file = EditedFile { call, options, path: path.clone(), now };
     let mut plan = plan_against(
         file,
         &mut |base| {
-            let splices = call.grammars().splices(place, base.text(), args.symbol_ref(), action, &text, |it| {
-                advice![
-                    "Give the whole path, or a line of the one that is meant, e.g. ",
-                    Phrase::Set("line", it.first.into()),
-                    "."
-                ]
+            let splices = call.grammars().splices(path, base.text(), args.symbol_ref(), action, &text, |it| {
+                Advice::named("Give the whole path, or a line of the one that is meant, e.g. {line=}.")
+                    .set("line", it.first)
             })?;
             notes = splices.notes;
             if action == SymbolAction::Replace && !options.origin.allows_invalid {
@@ -129,7 +123,7 @@ fn plan_symbol(
         let old = args.symbol.rsplit(['.', ':']).next().unwrap_or_default().split('(').next().unwrap_or_default();
         let elsewhere = match known {
             Some(known) => known.note(old.trim(), text.trim()),
-            None => used_elsewhere(call, place, plan.before.text(), old.trim(), text.trim()),
+            None => used_elsewhere(call, path, plan.before.text(), old.trim(), text.trim()),
         };
         plan.outcome.notes.extend(elsewhere);
     }

@@ -85,28 +85,28 @@ pub(crate) fn used_elsewhere(call: Call<'_>, home: &SafePath, text: &str, old: &
         files: 0,
         bytes: 0,
     };
-    walk::walk(&call, &folder, &scope, &mut |place| Ok(look_for(&call, place, &mut look))).ok()?;
+    walk::walk(&call, &folder, &scope, &mut |path| Ok(look_for(&call, path, &mut look))).ok()?;
     look.note(&root, new)
 }
 
-fn look_for(context: &Context, place: &SafePath, look: &mut ForeignUseSearch<'_>) -> ControlFlow<()> {
-    if place.absolute() == look.home.absolute() || Language::of(place.absolute(), "") != Some(look.language) {
+fn look_for(context: &Context, path: &SafePath, look: &mut ForeignUseSearch<'_>) -> ControlFlow<()> {
+    if path.absolute() == look.home.absolute() || Language::of(path.absolute(), "") != Some(look.language) {
         return ControlFlow::Continue(());
     }
     look.files += 1;
-    let size = context.store().metadata(place).ok().flatten().map_or(0, |meta| meta.size);
+    let size = context.store().metadata(path).ok().flatten().map_or(0, |meta| meta.size);
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     if look.files > SEARCHED_FILES_MAX
         || look.bytes.saturating_add(size.min(SEARCHED_FILE_BYTES_MAX)) > SEARCHED_BYTES_MAX
     {
         return ControlFlow::Break(());
     }
-    if size > SEARCHED_FILE_BYTES_MAX || context.check_access(place, Access::Read).is_err() {
+    if size > SEARCHED_FILE_BYTES_MAX || context.check_access(path, Access::Read).is_err() {
         return ControlFlow::Continue(());
     }
     look.bytes += size;
-    if let Ok(Some(opened)) = context.snapshot(place, None, "") {
-        look.file(place.absolute(), opened.snapshot.text());
+    if let Ok(Some(opened)) = context.snapshot(path, None, "") {
+        look.file(path.absolute(), opened.snapshot.text());
     }
     ControlFlow::Continue(())
 }

@@ -5,8 +5,7 @@ use crate::context::policy::Access;
 use crate::context::syntax::{language, symbol_json, unfit};
 use crate::context::{LoadedFile, walk};
 use crate::model::call_handle::CallPhase;
-use crate::model::raw_path;
-use crate::model::raw_path::RawPath;
+use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
 use crate::session::suggest::file_not_found;
 use crate::tools::search::WalkFilter;
@@ -15,8 +14,7 @@ use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Result};
 use emendate_fs::SafePath;
 use emendate_syntax::{QuerySubject, SyntaxAnswer as Parsed};
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -75,17 +73,17 @@ pub(crate) fn outline(call: Call<'_>, mut input: Value) -> Result<Answer> {
     if call.store().list(&folder)?.is_some() {
         return outline_directory(call, &folder, &scope);
     }
-    let place = call.resolve_path(path, Access::Read)?;
-    let Some(opened) = call.snapshot(&place, None, "")? else {
-        return Err(file_not_found(call, &place));
+    let safe_path = call.resolve_path(path, Access::Read)?;
+    let Some(opened) = call.snapshot(&safe_path, None, "")? else {
+        return Err(file_not_found(call, &safe_path));
     };
     let FileOutline { mut text, symbols, notes, language, tag } =
-        outline_file(call, &place, &opened, LISTED_SYMBOLS_MAX)?;
+        outline_file(call, &safe_path, &opened, LISTED_SYMBOLS_MAX)?;
     for note in &notes {
         let _ = writeln!(text, "Note: {note}");
     }
     let data = json!({
-        "filePath": place.shown(),
+        "filePath": safe_path.shown(),
         "language": language,
         "tag": tag,
         "symbols": symbols,
@@ -99,10 +97,10 @@ fn outline_directory(call: Call<'_>, folder: &SafePath, scope: &WalkFilter) -> R
     let (mut text, mut files) = (String::new(), Vec::new());
     let (mut left, mut tried, mut unread, mut is_cut) = (LISTED_SYMBOLS_MAX, 0, 0, false);
     call.caller.begin(CallPhase::Reading, 0);
-    let walked = walk::walk(&call, folder, scope, &mut |place| {
+    let walked = walk::walk(&call, folder, scope, &mut |path| {
         call.caller.advance()?;
         // The first line, which may name an interpreter, is not read for this.
-        if language(place, "").is_none() {
+        if language(path, "").is_none() {
             return Ok(ControlFlow::Continue(()));
         }
         if left == 0 || tried == OUTLINED_FILES_MAX {
@@ -112,21 +110,21 @@ fn outline_directory(call: Call<'_>, folder: &SafePath, scope: &WalkFilter) -> R
         tried += 1;
         let found = call
             .context
-            .check_access(place, Access::Read)
-            .and_then(|()| call.snapshot(place, None, ""))
-            .and_then(|opened| opened.map(|it| outline_file(call, place, &it, left)).transpose());
+            .check_access(path, Access::Read)
+            .and_then(|()| call.snapshot(path, None, ""))
+            .and_then(|opened| opened.map(|it| outline_file(call, path, &it, left)).transpose());
         match found {
             Ok(None) => {}
             Ok(Some(file)) if file.symbols.is_empty() && file.notes.len() == 1 => {}
             Ok(Some(file)) => {
                 left -= file.symbols.len();
                 let gap = if text.is_empty() { "" } else { "\n" };
-                let _ = write!(text, "{gap}{}\n{}", place.shown(), file.text);
+                let _ = write!(text, "{gap}{}\n{}", path.shown(), file.text);
                 for note in &file.notes {
                     let _ = writeln!(text, "Note: {note}");
                 }
                 files.push(json!({
-                    "filePath": place.shown(), "language": file.language, "tag": file.tag,
+                    "filePath": path.shown(), "language": file.language, "tag": file.tag,
                     "symbols": file.symbols, "notes": file.notes,
                 }));
             }
@@ -172,8 +170,8 @@ fn notes_of_directory(is_cut: bool, unread: usize, is_empty: bool) -> Vec<String
 /// Outlines a file, with at most `most` symbols.
 ///
 /// Errors: those of a language that is not known.
-fn outline_file(call: Call<'_>, place: &SafePath, opened: &LoadedFile, most: usize) -> Result<FileOutline> {
-    let (answer, language) = call.grammars().ask(place, opened.snapshot.text(), QuerySubject::Outline)?;
+fn outline_file(call: Call<'_>, path: &SafePath, opened: &LoadedFile, most: usize) -> Result<FileOutline> {
+    let (answer, language) = call.grammars().ask(path, opened.snapshot.text(), QuerySubject::Outline)?;
     let Parsed::Outline(outline, error) = answer else { return Err(unfit()) };
     let mut text = String::new();
     for symbol in outline.symbols.iter().take(most) {

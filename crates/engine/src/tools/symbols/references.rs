@@ -30,28 +30,28 @@ impl References {
 }
 
 /// Returns the other files that refer to a symbol; `None` if no language server answers in time.
-pub(crate) fn references_elsewhere(call: Call<'_>, place: &SafePath, args: &EditSymbolInput) -> Option<References> {
+pub(crate) fn references_elsewhere(call: Call<'_>, path: &SafePath, args: &EditSymbolInput) -> Option<References> {
     let servers: Vec<&LanguageServerConfig> =
         call.config().servers.iter().filter(|server| server.when != ServerTrigger::Off).collect();
     if servers.is_empty() {
         return None;
     }
-    let opened = call.snapshot(place, None, "").ok()??;
+    let opened = call.snapshot(path, None, "").ok()??;
     let snapshot = &opened.snapshot;
     let text = exact(snapshot);
     let new = args.new_text();
     let grammars = call.grammars();
     let splices = grammars
-        .splices(place, snapshot.text(), args.symbol_ref(), SymbolAction::Rename, &new, |_| Advice::default())
+        .splices(path, snapshot.text(), args.symbol_ref(), SymbolAction::Rename, &new, |_| Advice::default())
         .ok()?;
     let at = offset(snapshot, splices.edits.first()?.0)?;
-    let root = call.root_path(place.root())?.to_owned();
+    let root = call.root_path(path.root())?.to_owned();
     servers.into_iter().filter(|_| text.len() <= TEXT_BYTES_MAX).find_map(|server| {
-        let language = server.language(place.relative(), place.absolute())?;
-        let project = diagnose::project(&call, server, place);
-        let shown = FileText { path: place.absolute(), text: &text };
+        let language = server.language(path.relative(), path.absolute())?;
+        let project = diagnose::project(&call, server, path);
+        let shown = FileText { path: path.absolute(), text: &text };
         let all = call.memory.servers.references(&server.spec, &project, shown, language, at, server.time).ok()?;
-        let (uses, count) = beside(&call, place, all);
+        let (uses, count) = beside(&call, path, all);
         Some(References { server: server.spec.name.clone(), root: root.clone(), uses, count })
     })
 }
@@ -60,7 +60,7 @@ pub(crate) fn references_elsewhere(call: Call<'_>, place: &SafePath, args: &Edit
 fn beside(context: &Context, home: &SafePath, all: Vec<Reference>) -> (Vec<ForeignUse>, usize) {
     let mut files: Vec<Reference> = all.into_iter().filter(|it| it.path != home.absolute()).collect();
     files.dedup_by(|next, first| next.path == first.path);
-    files.retain(|it| context.resolve_path(&it.path, Access::Read).is_ok_and(|place| place.root() == home.root()));
+    files.retain(|it| context.resolve_path(&it.path, Access::Read).is_ok_and(|path| path.root() == home.root()));
     let count = files.len();
     (files.into_iter().take(NAMED_FILES_MAX).map(|it| ForeignUse { path: it.path, line: it.line }).collect(), count)
 }

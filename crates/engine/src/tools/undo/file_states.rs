@@ -37,13 +37,13 @@ pub(crate) fn is_regular(change: &FileChange) -> bool {
 /// Returns the current content of a path. A file that is too large to be loaded by other calls is loaded as bytes.
 ///
 /// Errors: `path.not_regular` for a directory or a device; those of the disk.
-pub(super) fn current_state(context: &Context, place: &SafePath) -> Result<CurrentState> {
-    if let Some(target) = context.store().read_link(place)? {
+pub(super) fn current_state(context: &Context, path: &SafePath) -> Result<CurrentState> {
+    if let Some(target) = context.store().read_link(path)? {
         return Ok(CurrentState::Link(target));
     }
-    let now = match context.load_file(place, None) {
+    let now = match context.load_file(path, None) {
         Err(error) if error.code() == Code::FileTooLarge => {
-            context.read_up_to(place, CONTENT_BYTES_MAX)?.map(LoadedFile::binary)
+            context.read_up_to(path, CONTENT_BYTES_MAX)?.map(LoadedFile::binary)
         }
         // Another file would not help.
         Err(error) if error.code() == Code::PathNotRegular => {
@@ -70,34 +70,34 @@ pub(crate) fn history_content(
 pub(crate) fn side_content(
     context: &Context,
     root: usize,
-    place: &SafePath,
+    path: &SafePath,
     side: Option<FileState>,
 ) -> Result<Option<Vec<u8>>> {
     let Some(state) = side else { return Ok(Some(Vec::new())) };
     if let Some(bytes) = history_content(context, root, state, None)? {
         return Ok(Some(bytes));
     }
-    let now = context.load_binary(place).ok().flatten();
+    let now = context.load_binary(path).ok().flatten();
     history_content(context, root, state, now.as_ref())
 }
 
 /// Resolves a path of the log.
 pub(crate) fn logged_place(context: &Context, path: &[u8]) -> Result<SafePath> {
-    let place = match context.resolve_logged(path) {
+    let safe_path = match context.resolve_logged(path) {
         // The path is below a file that used to be a directory.
         Err(error) if error.code() == Code::PathInvalid => resolve_below_file(context, log_path(path)).ok_or(error)?,
         other => other?,
     };
-    context.check_access(&place, Access::Write)?;
-    Ok(place)
+    context.check_access(&safe_path, Access::Write)?;
+    Ok(safe_path)
 }
 
 /// Returns the lines of a file that a caller knows once the file has this content.
-pub(crate) fn lines_then(call: Call<'_>, place: &SafePath, now: &Snapshot, changes: &ChangeSet) -> LineSet {
+pub(crate) fn lines_then(call: Call<'_>, path: &SafePath, now: &Snapshot, changes: &ChangeSet) -> LineSet {
     if call.caller.allows_unread() {
         return LineSet::all();
     }
-    let known = call.sessions(place).latest(&call.caller.session, key(place)).ok().flatten();
+    let known = call.sessions(path).latest(&call.caller.session, key(path)).ok().flatten();
     let known = known.filter(|known| known.content == now.id());
     known.map_or_else(LineSet::none, |known| base::after_writing(&known.lines, now, changes))
 }
@@ -105,19 +105,19 @@ pub(crate) fn lines_then(call: Call<'_>, place: &SafePath, now: &Snapshot, chang
 /// Creates the plan that writes these bytes, or this link, at a path.
 pub(super) fn putting(
     call: Call<'_>,
-    place: SafePath,
+    path: SafePath,
     now: CurrentState,
     bytes: Vec<u8>,
     side: FileState,
     attributes: Option<FileAttributes>,
 ) -> FilePlan {
     if side.kind == FileKind::Link {
-        return FilePlan::replace_entry(place, now, TargetState::Link(OsString::from_vec(bytes)));
+        return FilePlan::replace_entry(path, now, TargetState::Link(OsString::from_vec(bytes)));
     }
     if let CurrentState::File(now) = now {
         let changes = to_bytes(&now.snapshot, bytes);
-        let lines = lines_then(call, &place, &now.snapshot, &changes);
-        return FilePlan { attributes, ..FilePlan::edit(place, now, without_ops(changes), lines) };
+        let lines = lines_then(call, &path, &now.snapshot, &changes);
+        return FilePlan { attributes, ..FilePlan::edit(path, now, without_ops(changes), lines) };
     }
     let text = Snapshot::open(bytes.clone(), None).is_ok();
     let before = if text { Snapshot::from_text("") } else { Snapshot::binary(Vec::new()) };
@@ -132,7 +132,7 @@ pub(super) fn putting(
         mode,
         attributes,
         seen: SeenUpdate::of(lines),
-        ..FilePlan::replace_entry(place, CurrentState::Nothing, TargetState::File)
+        ..FilePlan::replace_entry(path, CurrentState::Nothing, TargetState::File)
     }
 }
 
@@ -167,13 +167,13 @@ pub(crate) fn is_same_content(now: &CurrentState, side: Option<FileState>) -> bo
 }
 
 /// Describes the changes since the operation.
-pub(super) fn difference(place: &SafePath, left: &Snapshot, now: &Snapshot) -> String {
+pub(super) fn difference(path: &SafePath, left: &Snapshot, now: &Snapshot) -> String {
     let hunks = explain::reply_hunks(left, &ChangeSet::diff(left, now), 3, 2 * UNDO_DIFF_BYTES_MAX);
-    format!("What changed since:\n{}", explain::unified(&place.shown(), &hunks, UNDO_DIFF_BYTES_MAX).text)
+    format!("What changed since:\n{}", explain::unified(&path.shown(), &hunks, UNDO_DIFF_BYTES_MAX).text)
 }
 
 /// Creates the error for an operation whose contents were not kept.
-pub(super) fn not_kept(place: &SafePath, logged: &LogEntry) -> Error {
+pub(super) fn not_kept(path: &SafePath, logged: &LogEntry) -> Error {
     let why = if logged.operation.keeps_content {
         "it was too large to be kept, was dropped since, or the file was changed by others before it could be kept"
     } else {
@@ -183,7 +183,7 @@ pub(super) fn not_kept(place: &SafePath, logged: &LogEntry) -> Error {
         Code::OperationLost,
         format!("Operation {} cannot be undone: the earlier content is not available, because {why}.", logged.id),
     )
-    .evidence(place.shown())
+    .evidence(path.shown())
     .next("Read the file and make the change with an edit.")
     .fact("operation", logged.id.to_string())
 }

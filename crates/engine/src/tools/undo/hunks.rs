@@ -65,7 +65,7 @@ pub(super) struct HunkSelection<'a> {
     logged: LogEntry,
     /// The change of the file, compared with its source if it was moved.
     file: FileChange,
-    place: SafePath,
+    path: SafePath,
     hunks: HunkNumbers,
     action: HunkAction,
     /// The options of a call for which a model must have read the file.
@@ -91,8 +91,8 @@ pub(super) fn undo_hunks(
     let is_undo = matches!(logged.operation.role, Role::Undo(_));
     let action = if args.redo && !is_undo { HunkAction::Apply } else { HunkAction::Reverse };
     let hunks = HunkNumbers::new(logged.id, args.hunks.as_deref().unwrap_or_default())?;
-    let (file, place) = changed_text(&call, &logged, path)?;
-    let selection = HunkSelection { root, logged, file, place, hunks, action, read_by: None };
+    let (file, safe_path) = changed_text(&call, &logged, path)?;
+    let selection = HunkSelection { root, logged, file, path: safe_path, hunks, action, read_by: None };
     change_hunks(call, origin, &selection, args.dry_run || call.caller.dry_run)
 }
 
@@ -112,11 +112,11 @@ pub(crate) fn change_merged_hunks(
     if !is_regular(&file) {
         return Err(not_in_parts(&logged, "The file was created, deleted, moved or linked, so it has no parts."));
     }
-    let place = logged_place(&call, &file.path)?;
-    call.check_access(&place, Access::Write)?;
+    let path = logged_place(&call, &file.path)?;
+    call.check_access(&path, Access::Write)?;
     let hunks = HunkNumbers { of_several: true, ..HunkNumbers::new(logged.id, numbers)? };
     let action = if redo { HunkAction::Apply } else { HunkAction::Reverse };
-    let selection = HunkSelection { root, logged, file, place, hunks, action, read_by: None };
+    let selection = HunkSelection { root, logged, file, path, hunks, action, read_by: None };
     change_hunks(call, origin, &selection, call.caller.dry_run)
 }
 
@@ -126,14 +126,14 @@ pub(super) fn hunks_to_restore<'a>(
     options: &'a CallOptions,
     args: &RestoreInput,
     numbers: &[usize],
-    place: &SafePath,
+    path: &SafePath,
 ) -> Result<HunkSelection<'a>> {
     let named = OperationRef::read(&args.id)?;
     let (root, logged) = select::operation(context, named.name)?;
     let action = if named.before { HunkAction::Reverse } else { HunkAction::Apply };
     let hunks = HunkNumbers::new(logged.id, numbers)?;
-    let (file, place) = changed_text(context, &logged, Some(place.absolute()))?;
-    Ok(HunkSelection { root, logged, file, place, hunks, action, read_by: Some(options) })
+    let (file, path) = changed_text(context, &logged, Some(path.absolute()))?;
+    Ok(HunkSelection { root, logged, file, path, hunks, action, read_by: Some(options) })
 }
 
 /// Finds the file of an operation, and checks that it was a regular file before and after.
@@ -143,22 +143,22 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
     if logged.owner.is_some() {
         return Err(still_running(logged));
     }
-    let place = path.map(|path| context.resolve_no_follow(path, Access::Write)).transpose()?;
+    let safe_path = path.map(|path| context.resolve_no_follow(path, Access::Write)).transpose()?;
     let files = &logged.operation.files;
-    let file = match (&place, &**files) {
-        (Some(place), _) => files.iter().find(|file| file.path == key(place)),
+    let file = match (&safe_path, &**files) {
+        (Some(safe_path), _) => files.iter().find(|file| file.path == key(safe_path)),
         (None, [only]) => Some(only),
         (None, _) => return Err(several_files(logged.id, files.len())),
     };
     let Some(file) = file else {
-        return Err(not_changed(logged, &place.map_or_else(String::new, |place| place.shown())));
+        return Err(not_changed(logged, &safe_path.map_or_else(String::new, |safe_path| safe_path.shown())));
     };
     let file = from_its_source(file, logged);
     if !is_regular(&file) {
         return Err(not_in_parts(logged, "It created, deleted, moved or linked the file, which has no parts."));
     }
-    let place = logged_place(context, &file.path)?;
-    Ok((file, place))
+    let safe_path = logged_place(context, &file.path)?;
+    Ok((file, safe_path))
 }
 
 /// Changes hunks, and renders the reply.
@@ -179,13 +179,13 @@ pub(super) fn write_hunks(
     selection: &HunkSelection<'_>,
     dry_run: bool,
 ) -> Result<Vec<Receipt>> {
-    let turns = call.lock_paths(once(selection.place.absolute()));
+    let locks = call.lock_paths(once(selection.path.absolute()));
     let remark = selection.remark();
     let origin = CallOrigin { remark: &remark, ..origin };
     let done = plan_and_commit(call, origin, dry_run, || {
-        let now = current_state(&call, &selection.place)?;
+        let now = current_state(&call, &selection.path)?;
         if let Some(options) = selection.read_by {
-            may_replace(call, options, &selection.place, &now)?;
+            may_replace(call, options, &selection.path, &now)?;
         }
         let CurrentState::File(now) = now else {
             let what = "the file is gone, or something else is there now.";
@@ -193,7 +193,7 @@ pub(super) fn write_hunks(
         };
         Ok(vec![plan_hunks(call, selection, now)?])
     });
-    drop(turns);
+    drop(locks);
     done
 }
 
@@ -203,7 +203,7 @@ fn plan_hunks(call: Call<'_>, selection: &HunkSelection<'_>, now: LoadedFile) ->
     let missing = selection.missing(&sides, &now)?;
     if missing.is_empty() {
         return Err(Error::new(Code::EditNoChange, "These lines are already as they would be.")
-            .evidence(selection.place.shown())
+            .evidence(selection.path.shown())
             .next("Nothing is left to do."));
     }
     let (seen, mine) = (sides.seen(selection.action), sides.change_of(&missing, selection.action));
@@ -213,8 +213,8 @@ fn plan_hunks(call: Call<'_>, selection: &HunkSelection<'_>, now: LoadedFile) ->
     };
     let changes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?;
     let merged = !theirs.is_empty();
-    let lines = lines_then(call, &selection.place, &now.snapshot, &changes);
-    let mut plan = FilePlan::edit(selection.place.clone(), now, without_ops(changes), lines);
+    let lines = lines_then(call, &selection.path, &now.snapshot, &changes);
+    let mut plan = FilePlan::edit(selection.path.clone(), now, without_ops(changes), lines);
     plan.outcome.merged = merged;
     Ok(plan)
 }
@@ -314,7 +314,7 @@ impl HunkSelection<'_> {
             return Err(not_in_parts(&self.logged, "The file is not text, so it has no hunks."));
         }
         let sides = HunkSides::new(&now.snapshot, before, after);
-        self.hunks.check(sides.hunks, &self.place)?;
+        self.hunks.check(sides.hunks, &self.path)?;
         Ok(sides)
     }
 
@@ -323,7 +323,7 @@ impl HunkSelection<'_> {
     /// Errors: `operation.lost` if its content was not kept; those of the history.
     fn side(&self, context: &Context, now: &LoadedFile, side: Option<FileState>) -> Result<Snapshot> {
         let bytes = side.map(|side| history_content(context, self.root, side, Some(now))).transpose()?.flatten();
-        let bytes = bytes.ok_or_else(|| not_kept(&self.place, &self.logged))?;
+        let bytes = bytes.ok_or_else(|| not_kept(&self.path, &self.logged))?;
         Ok(with_same_codec(&now.snapshot, bytes))
     }
 
@@ -378,13 +378,13 @@ impl HunkSelection<'_> {
             (HunkAction::Apply, false) => "Applied again",
             (HunkAction::Apply, true) => "Would be applied again",
         };
-        format!("{verb}: {} in {}.\n", self.hunks, self.place.shown())
+        format!("{verb}: {} in {}.\n", self.hunks, self.path.shown())
     }
 
     /// Refuses lines that changed since.
     fn changed_since(&self, seen: &Snapshot, now: &LoadedFile) -> Error {
         self.conflict("the same lines changed since then.", "Make the change with an edit.").evidence(difference(
-            &self.place,
+            &self.path,
             seen,
             &now.snapshot,
         ))
@@ -394,7 +394,7 @@ impl HunkSelection<'_> {
         let verb = if self.action == HunkAction::Reverse { "undone" } else { "applied again" };
         let id = self.logged.id;
         Error::new(Code::OperationConflict, format!("The hunks of operation {id} cannot be {verb}: {what}"))
-            .evidence(self.place.shown())
+            .evidence(self.path.shown())
             .next(next)
             .fact("operation", id.to_string())
     }

@@ -28,36 +28,35 @@ pub(crate) fn plan_big_undo(call: Call<'_>, root: usize, logged: &LogEntry) -> R
     let [file] = &*logged.operation.files else { return Ok(None) };
     let (Some(before), Some(after), None) = (file.before, file.after, &file.moved_from) else { return Ok(None) };
     let regular = before.kind == FileKind::Regular && after.kind == FileKind::Regular;
-    let place = logged_place(&call, &file.path)?;
-    let link = place.absolute() != log_path(&file.path);
+    let path = logged_place(&call, &file.path)?;
+    let link = path.absolute() != log_path(&file.path);
     // The undo of a small file reports what else is there.
     let is_small = || {
-        let now = call.store().metadata(&place).ok().flatten();
+        let now = call.store().metadata(&path).ok().flatten();
         now.is_none_or(|it| it.size <= call.config().stream_from.min(call.config().max_whole_bytes()))
     };
-    if !regular || link || call.store().read_link(&place)?.is_some() || is_small() {
+    if !regular || link || call.store().read_link(&path)?.is_some() || is_small() {
         return Ok(None);
     }
-    let Some(source) = call.store().source(&place)? else { return Ok(None) };
+    let Some(source) = call.store().source(&path)? else { return Ok(None) };
     let size = source.meta().size;
     let swaps = if before.mode == after.mode {
         call.history(root).replacements(after.content, before.content)?.ok_or(NO_RECORD)
     } else {
         Err(MODE_CHANGED)
     };
-    match swaps.map_err(StreamObstacle::from).and_then(|swaps| undo_swaps(call, &place, source, after.content, &swaps))
-    {
+    match swaps.map_err(StreamObstacle::from).and_then(|swaps| undo_swaps(call, &path, source, after.content, &swaps)) {
         Ok(plan) => Ok(Some(FilePlan { expected_content: Some(before.content), ..plan })),
         // Content stored in the log is restored as a whole, however large the file is now.
         Err(StreamObstacle::Whole(_)) if size <= CONTENT_BYTES_MAX => Ok(None),
-        Err(why) => why.or_whole(&call, &place, size),
+        Err(why) => why.or_whole(&call, &path, size),
     }
 }
 
 /// Plans the undo of these replacements in a file that is as they left it.
 fn undo_swaps(
     call: Call<'_>,
-    place: &SafePath,
+    path: &SafePath,
     source: FileSource,
     after: ContentId,
     swaps: &[OwnedByteReplacement],
@@ -80,8 +79,8 @@ fn undo_swaps(
         splices.push(Splice::new(span, &*swap.new, nth));
     }
     let changes = ChangeSet::new(&extract, splices).map_err(|_| LONG_LINE)?;
-    let lines = lines_then(call, place, &extract, &changes);
-    let plan = FilePlan::edit(place.clone(), opened(&source, extract), without_ops(changes), lines);
+    let lines = lines_then(call, path, &extract, &changes);
+    let plan = FilePlan::edit(path.clone(), opened(&source, extract), without_ops(changes), lines);
     Ok(plan.sparse(source, None))
 }
 

@@ -17,8 +17,7 @@ pub(crate) mod since;
 use crate::context::Context;
 use crate::context::call::Call;
 use crate::model::call_origin::CallOrigin;
-use crate::model::raw_path;
-use crate::model::raw_path::RawPath;
+use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
 use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rendered::render_receipts;
@@ -175,7 +174,7 @@ fn take_back(
         Role::Undo(_) => Role::Redo(newest.id),
         Role::Edit | Role::Redo(_) => Role::Undo(newest.id),
     };
-    let turns = call.lock_paths(reversed_files::paths(all));
+    let locks = call.lock_paths(reversed_files::paths(all));
     let also: Vec<OperationId> = older.iter().map(|logged| logged.id).collect();
     let origin = CallOrigin { role, also: &also, ..origin };
     let mut check = || is_still_done(&call, root, all).inspect_err(|_| *overtaken = true);
@@ -214,7 +213,7 @@ fn take_back(
     if !dry_run {
         remove_made(&call, all);
     }
-    drop(turns);
+    drop(locks);
     Ok(receipts)
 }
 
@@ -268,8 +267,8 @@ fn is_still_done(context: &Context, root: usize, all: &[LogEntry]) -> Result<()>
 fn remove_made(context: &Context, all: &[LogEntry]) {
     for folder in all.iter().flat_map(|logged| logged.operation.created_dirs.iter().rev()) {
         // A directory that remains is not a failure of the undo.
-        let place = context.resolve_logged(folder);
-        let _ = place.and_then(|place| context.store().remove_dir(&place));
+        let path = context.resolve_logged(folder);
+        let _ = path.and_then(|path| context.store().remove_dir(&path));
     }
 }
 

@@ -15,9 +15,9 @@ const RECORDED_OPERATIONS_MAX: usize = 100;
 pub(super) struct RecordedChanges<'a> {
     context: &'a Context,
     root: usize,
-    pub(super) place: &'a SafePath,
+    pub(super) path: &'a SafePath,
     /// The path of the file in the history.
-    path: &'a [u8],
+    key: &'a [u8],
     changes: Vec<RecordedChange>,
 }
 
@@ -31,18 +31,18 @@ struct RecordedChange {
 
 impl<'a> RecordedChanges<'a> {
     /// Reads the operations on the path of a change.
-    pub(super) fn read(context: &'a Context, root: usize, place: &'a SafePath, path: &'a [u8]) -> RecordedChanges<'a> {
-        let filter = OperationFilter { path: Some(path), ..OperationFilter::newest(RECORDED_OPERATIONS_MAX) };
+    pub(super) fn read(context: &'a Context, root: usize, path: &'a SafePath, key: &'a [u8]) -> RecordedChanges<'a> {
+        let filter = OperationFilter { path: Some(key), ..OperationFilter::newest(RECORDED_OPERATIONS_MAX) };
         // Without them, versions are compared.
         let entries = context.history(root).operations(&filter).unwrap_or_default();
         let mut changes: Vec<RecordedChange> = Vec::new();
         for entry in entries {
-            let file = entry.operation.files.iter().find(|file| file.path == path).cloned();
+            let file = entry.operation.files.iter().find(|file| file.path == key).cloned();
             // Content that was moved has changes which were recorded elsewhere.
             let Some(file) = file.filter(|file| is_finished(&entry) && is_in_place(file)) else { break };
             let follows = match changes.last() {
                 Some(later) => is_same_version(file.after, later.file.before),
-                None => current_state(context, place).is_ok_and(|now| is_same_content(&now, file.after)),
+                None => current_state(context, path).is_ok_and(|now| is_same_content(&now, file.after)),
             };
             if !follows {
                 break;
@@ -50,7 +50,7 @@ impl<'a> RecordedChanges<'a> {
             let Some(last) = last_reversal(context, root, &entry) else { break };
             changes.push(RecordedChange { entry, file, last });
         }
-        RecordedChanges { context, root, place, path, changes }
+        RecordedChanges { context, root, path, key, changes }
     }
 
     /// Returns the version to which the undo of these operations leads, if it was there before: nothing else that was
@@ -59,7 +59,7 @@ impl<'a> RecordedChanges<'a> {
     pub(super) fn version_without(&self, undone: &[LogEntry]) -> Option<FileState> {
         let is_undone = |entry: &LogEntry| undone.iter().any(|it| it.id == entry.id);
         let is_recorded = |entry: &LogEntry| self.changes.iter().any(|it| it.entry.id == entry.id);
-        let mut on_path = undone.iter().filter(|it| it.operation.files.iter().any(|file| file.path == self.path));
+        let mut on_path = undone.iter().filter(|it| it.operation.files.iter().any(|file| file.path == self.key));
         if !on_path.all(is_recorded) {
             return None;
         }

@@ -6,8 +6,7 @@ use crate::context::history_stores::{key, logged_operations};
 use crate::context::options::CallOptions;
 use crate::context::policy::Access;
 use crate::model::call_origin::CallOrigin;
-use crate::model::raw_path;
-use crate::model::raw_path::RawPath;
+use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::pipeline::plan::placement::check_unchanged;
@@ -23,8 +22,7 @@ use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_fs::{FileAttributes, SafePath};
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter};
-use schemars::JsonSchema;
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 use std::iter::once;
@@ -86,77 +84,72 @@ pub(crate) fn restore_file<'a>(
     args: &RestoreInput,
     path: &Path,
 ) -> Result<RestoredFile<'a>> {
-    let place = call.resolve_no_follow(path, Access::Write)?;
+    let safe_path = call.resolve_no_follow(path, Access::Write)?;
     let named = OperationRef::read(&args.id)?;
     resolve_all_in_doubt(&call)?;
     let dry_run = args.dry_run || call.caller.dry_run;
     if let Some(numbers) = &args.hunks {
-        let selection = hunks_to_restore(&call, options, args, numbers, &place)?;
+        let selection = hunks_to_restore(&call, options, args, numbers, &safe_path)?;
         let receipts = write_hunks(call, origin, &selection, dry_run)?;
         return Ok(RestoredFile { receipts, hunks: Some(selection) });
     }
     let (root, logged) = select::operation(&call, named.name)?;
-    let past = side_at(&call, root, &place, &logged, named.before)?;
-    let turns = call.lock_paths(once(place.absolute()));
+    let past = side_at(&call, root, &safe_path, &logged, named.before)?;
+    let locks = call.lock_paths(once(safe_path.absolute()));
     let receipts = plan_and_commit(call, origin, dry_run, || {
-        let now = current_state(&call, &place)?;
-        may_replace(call, options, &place, &now)?;
-        let plan = plan_restore(call, &place, &past, now)?;
+        let now = current_state(&call, &safe_path)?;
+        may_replace(call, options, &safe_path, &now)?;
+        let plan = plan_restore(call, &safe_path, &past, now)?;
         if plan.writes() {
             return Ok(vec![plan]);
         }
         Err(Error::new(Code::EditNoChange, "The file is already as it was then.")
-            .evidence(place.shown())
+            .evidence(safe_path.shown())
             .next("Nothing is left to do."))
     })?;
-    drop(turns);
+    drop(locks);
     Ok(RestoredFile { receipts, hunks: None })
 }
 
-fn plan_restore(call: Call<'_>, place: &SafePath, past: &PastState, now: CurrentState) -> Result<FilePlan> {
+fn plan_restore(call: Call<'_>, path: &SafePath, past: &PastState, now: CurrentState) -> Result<FilePlan> {
     let PastState { root, entry, state } = past;
     let Some(side) = *state else {
         if matches!(now, CurrentState::Nothing) {
             return Err(Error::new(Code::EditNoChange, "The file did not exist then, and does not now.")
-                .evidence(place.shown())
+                .evidence(path.shown())
                 .next("Nothing is left to do."));
         }
-        return Ok(FilePlan::replace_entry(place.clone(), now, TargetState::Nothing));
+        return Ok(FilePlan::replace_entry(path.clone(), now, TargetState::Nothing));
     };
     let bytes = match &now {
         CurrentState::File(now) if now.snapshot.id() == side.content => now.snapshot.raw().to_vec(),
-        _ => history_content(&call, *root, side, now.file())?.ok_or_else(|| not_kept(place, entry))?,
+        _ => history_content(&call, *root, side, now.file())?.ok_or_else(|| not_kept(path, entry))?,
     };
     if side.kind == FileKind::Link && is_same_content(&now, Some(side)) {
-        return Ok(FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::Nothing));
+        return Ok(FilePlan::replace_entry(path.clone(), CurrentState::Nothing, TargetState::Nothing));
     }
     // Existing set-id bits of the file remain; none are added.
     let held = now.mode().map_or(0, |mode| mode & 0o7000);
     let attributes = match now {
-        CurrentState::Nothing => attributes_then(&call, *root, place, side)?,
+        CurrentState::Nothing => attributes_then(&call, *root, path, side)?,
         CurrentState::File(_) | CurrentState::Link(_) => None,
     };
-    let plan = putting(call, place.clone(), now, bytes, side, attributes);
+    let plan = putting(call, path.clone(), now, bytes, side, attributes);
     Ok(FilePlan { mode: (side.kind == FileKind::Regular).then_some(side.mode & (0o777 | held)), ..plan })
 }
 
 /// Returns owner and attributes of a deleted file at the time of its removal.
-fn attributes_then(
-    context: &Context,
-    root: usize,
-    place: &SafePath,
-    side: FileState,
-) -> Result<Option<FileAttributes>> {
-    let filter = OperationFilter { path: Some(key(place)), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
+fn attributes_then(context: &Context, root: usize, path: &SafePath, side: FileState) -> Result<Option<FileAttributes>> {
+    let filter = OperationFilter { path: Some(key(path)), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
     let files = context.history(root).operations(&filter)?.into_iter().flat_map(|logged| logged.operation.files);
-    let mut same = files.filter(|file| file.path == key(place) && file.before == Some(side));
+    let mut same = files.filter(|file| file.path == key(path) && file.before == Some(side));
     Ok(same.find_map(|file| file.attributes))
 }
 
 /// Checks that a model has seen the content it replaces.
-pub(super) fn may_replace(call: Call<'_>, options: &CallOptions, place: &SafePath, now: &CurrentState) -> Result<()> {
+pub(super) fn may_replace(call: Call<'_>, options: &CallOptions, path: &SafePath, now: &CurrentState) -> Result<()> {
     match now {
-        CurrentState::File(now) if !call.caller.allows_unread() => check_unchanged(call, options, place, now),
+        CurrentState::File(now) if !call.caller.allows_unread() => check_unchanged(call, options, path, now),
         _ => Ok(()),
     }
 }
@@ -170,13 +163,13 @@ struct PastState {
 }
 
 /// Returns the entry at a path right after an operation, or right before it.
-fn side_at(context: &Context, root: usize, place: &SafePath, logged: &LogEntry, before: bool) -> Result<PastState> {
+fn side_at(context: &Context, root: usize, path: &SafePath, logged: &LogEntry, before: bool) -> Result<PastState> {
     // Others may have changed it between the preceding operation and this one.
-    if before && let Some(file) = change_of(place, logged) {
+    if before && let Some(file) = change_of(path, logged) {
         return Ok(PastState { root, entry: logged.clone(), state: file.before });
     }
     let upto = if before { logged.id.number } else { logged.id.number.saturating_add(1) };
-    let filter = OperationFilter { path: Some(key(place)), ..OperationFilter::default() };
+    let filter = OperationFilter { path: Some(key(path)), ..OperationFilter::default() };
     let (mut last, mut first): (Option<PastState>, Option<PastState>) = (None, None);
     // Operations of the history of another root are in order by their time.
     for of in 0..context.root_count() {
@@ -184,7 +177,7 @@ fn side_at(context: &Context, root: usize, place: &SafePath, logged: &LogEntry, 
         let below = Some(upto).filter(|_| is_here);
         let mut older = logged_operations(history, OperationFilter { below, ..filter });
         let older = older.find(|it| it.as_ref().map_or(true, |it| is_here || it.at <= logged.at)).transpose()?;
-        if let Some((entry, file)) = older.and_then(|it| change_of(place, &it).map(|file| (it, file)))
+        if let Some((entry, file)) = older.and_then(|it| change_of(path, &it).map(|file| (it, file)))
             && last.as_ref().is_none_or(|last| last.entry.at < entry.at)
         {
             last = Some(PastState { root: of, entry, state: file.after });
@@ -200,7 +193,7 @@ fn side_at(context: &Context, root: usize, place: &SafePath, logged: &LogEntry, 
             if of == root && later.id.number < upto {
                 break;
             }
-            if let Some(file) = change_of(place, &later)
+            if let Some(file) = change_of(path, &later)
                 && first.as_ref().is_none_or(|first| later.at <= first.entry.at)
             {
                 first = Some(PastState { root: of, entry: later, state: file.before });
@@ -209,11 +202,11 @@ fn side_at(context: &Context, root: usize, place: &SafePath, logged: &LogEntry, 
     }
     first.ok_or_else(|| {
         Error::new(Code::OperationMissing, "No operation of the history changed this file.")
-            .evidence(place.shown())
+            .evidence(path.shown())
             .next(
                 advice![
                     "Call ",
-                    Phrase::Call("history", raw_path::call(place.absolute(), Value::Null)),
+                    Phrase::Call("history", raw_path::call(path.absolute(), Value::Null)),
                     " to see what is known of it."
                 ]
                 .or("Nothing of it can be restored."),
@@ -222,6 +215,6 @@ fn side_at(context: &Context, root: usize, place: &SafePath, logged: &LogEntry, 
 }
 
 /// Returns the change of the path in an operation.
-fn change_of(place: &SafePath, logged: &LogEntry) -> Option<FileChange> {
-    logged.operation.files.iter().find(|file| file.path == key(place)).cloned()
+fn change_of(path: &SafePath, logged: &LogEntry) -> Option<FileChange> {
+    logged.operation.files.iter().find(|file| file.path == key(path)).cloned()
 }

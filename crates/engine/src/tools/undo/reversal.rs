@@ -2,8 +2,7 @@
 
 use crate::context::LoadedFile;
 use crate::context::call::Call;
-use crate::context::history_stores::key;
-use crate::context::history_stores::log_path;
+use crate::context::history_stores::{key, log_path};
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, SourceFile, TargetState};
@@ -167,12 +166,12 @@ fn moved_source<'f>(files: &'f [FileChange], file: &FileChange) -> Option<&'f Fi
 impl Reversal<'_> {
     /// Returns the entry at a path of the operation. A directory that holds files of the operation counts as nothing, and
     /// so does everything below a file: that is what is left of a change between file and directory.
-    fn current(&self, place: &SafePath) -> Result<CurrentState> {
-        let error = match self.reversed.current(place) {
+    fn current(&self, safe_path: &SafePath) -> Result<CurrentState> {
+        let error = match self.reversed.current(safe_path) {
             Err(error) => error,
             found => return found,
         };
-        let path = place.absolute();
+        let path = safe_path.absolute();
         let files = self.logged.operation.files.iter().map(|file| log_path(&file.path));
         let changed = files.clone().any(|other| other != path && other.starts_with(path));
         let is_below = path.ancestors().skip(1).any(|above| files.clone().any(|other| other == above));
@@ -182,8 +181,8 @@ impl Reversal<'_> {
 
     /// Reverses the change of a file that was not moved.
     fn single(&self, file: &FileChange) -> Result<Option<FilePlan>> {
-        let place = logged_place(&self.call, &file.path)?;
-        let now = self.current(&place)?;
+        let path = logged_place(&self.call, &file.path)?;
+        let now = self.current(&path)?;
         let bits = match (file.before, file.after) {
             (Some(before), Some(after)) if before.mode != after.mode && before.kind == FileKind::Regular => {
                 Some(before.mode)
@@ -195,23 +194,23 @@ impl Reversal<'_> {
         }
         let Some(before) = file.before else {
             if !is_same_content(&now, file.after) {
-                return Err(self.conflict(&place, file.after, &now, "it was changed since it was created."));
+                return Err(self.conflict(&path, file.after, &now, "it was changed since it was created."));
             }
-            return Ok(Some(FilePlan::replace_entry(place, now, TargetState::Nothing)));
+            return Ok(Some(FilePlan::replace_entry(path, now, TargetState::Nothing)));
         };
         let mut kept = None;
         let bytes = match (&now, file.after) {
             (CurrentState::File(opened), _) if self.settled.borrow().contains(&file.path) => {
                 opened.snapshot.raw().to_vec()
             }
-            _ if is_same_content(&now, file.after) => self.content(&place, before, &now)?,
+            _ if is_same_content(&now, file.after) => self.content(&path, before, &now)?,
             (CurrentState::File(opened), Some(after))
                 if (before.kind, after.kind) == (FileKind::Regular, FileKind::Regular) =>
             {
                 if is_same_content(&now, Some(before)) {
                     opened.snapshot.raw().to_vec()
                 } else {
-                    let recorded = RecordedChanges::read(&self.call, self.root, &place, &file.path);
+                    let recorded = RecordedChanges::read(&self.call, self.root, &path, &file.path);
                     if let Some(bytes) = self.recorded_version(&recorded, opened)? {
                         self.settled.borrow_mut().insert(file.path.clone());
                         bytes
@@ -222,12 +221,12 @@ impl Reversal<'_> {
                     }
                 }
             }
-            (CurrentState::Nothing, _) => return Err(self.conflict(&place, file.after, &now, "the file is gone.")),
-            _ => return Err(self.conflict(&place, file.after, &now, "something else is there now.")),
+            (CurrentState::Nothing, _) => return Err(self.conflict(&path, file.after, &now, "the file is gone.")),
+            _ => return Err(self.conflict(&path, file.after, &now, "something else is there now.")),
         };
         let attributes =
             file.attributes.clone().filter(|_| matches!(now, CurrentState::Nothing | CurrentState::Link(_)));
-        let mut plan = putting(self.call, place, now, bytes, before, attributes);
+        let mut plan = putting(self.call, path, now, bytes, before, attributes);
         plan.mode = bits.or(plan.mode);
         self.note_merge(&mut plan, kept);
         Ok(plan.writes().then_some(plan))
@@ -249,7 +248,7 @@ impl Reversal<'_> {
         let (Some(before), Some(after)) = (source.before, file.after) else {
             return Err(self.conflict(&to, file.after, &there, "the file cannot be restored."));
         };
-        let origin = Some(SourceFile { place: to.clone(), copied: false });
+        let origin = Some(SourceFile { path: to.clone(), copied: false });
         let mut kept = None;
         let mut plan = match &there {
             CurrentState::Link(target) if is_same_content(&there, file.after) => {
@@ -307,9 +306,9 @@ impl Reversal<'_> {
     }
 
     /// Returns the bytes of a version.
-    fn content(&self, place: &SafePath, side: FileState, now: &CurrentState) -> Result<Vec<u8>> {
+    fn content(&self, path: &SafePath, side: FileState, now: &CurrentState) -> Result<Vec<u8>> {
         let found = history_content(&self.call, self.root, side, now.file())?;
-        found.ok_or_else(|| not_kept(place, self.logged))
+        found.ok_or_else(|| not_kept(path, self.logged))
     }
 
     /// Returns the bytes of the version that the undo of all operations of the call leads to, if it was there before and
@@ -327,17 +326,17 @@ impl Reversal<'_> {
         after: FileState,
         now: &LoadedFile,
     ) -> Result<RebasedFile> {
-        let place = recorded.place;
+        let path = recorded.path;
         let Some(seen) = history_content(&self.call, self.root, after, Some(now))? else {
-            return Err(self.changed_since(place, now, None));
+            return Err(self.changed_since(path, now, None));
         };
         let seen = with_same_codec(&now.snapshot, seen);
         let hand = [KnownContent { id: seen.id(), bytes: seen.raw() }, now.known_content()];
         let target = self.call.history(self.root).content(before.content, &hand)?;
-        let target = target.ok_or_else(|| not_kept(place, self.logged))?;
+        let target = target.ok_or_else(|| not_kept(path, self.logged))?;
         let target = with_same_codec(&seen, target);
         if [&seen, &target, &now.snapshot].iter().any(|it| it.is_binary()) {
-            return Err(self.changed_since(place, now, None));
+            return Err(self.changed_since(path, now, None));
         }
         if let Some(turned) = with_line_ends_before(&now.snapshot, &target, &seen) {
             return Ok(RebasedFile { bytes: turned.raw().to_vec(), kept: KeptChanges::Lines });
@@ -349,7 +348,7 @@ impl Reversal<'_> {
         // Nothing can have taken back a part of this operation if only others were taken back.
         let whole = recorded.are_reversals_after(self.logged).then(|| sides.whole_reversal()).and_then(rebase);
         let Some(rebased) = whole.or_else(|| rebase(sides.reversal_for(&now.snapshot))) else {
-            let error = self.changed_since(place, now, Some(seen));
+            let error = self.changed_since(path, now, Some(seen));
             let undone = recorded.undone_before(self.logged);
             return Err(if let Some(undone) = undone { undo_since(error, undone) } else { error });
         };
@@ -359,18 +358,18 @@ impl Reversal<'_> {
     }
 
     /// Refuses a file that changed since.
-    fn changed_since(&self, place: &SafePath, now: &LoadedFile, seen: Option<&Snapshot>) -> Error {
-        let error = self.changed(place, "the file changed since then, on the same lines or too much to compare.");
+    fn changed_since(&self, path: &SafePath, now: &LoadedFile, seen: Option<&Snapshot>) -> Error {
+        let error = self.changed(path, "the file changed since then, on the same lines or too much to compare.");
         match seen {
-            Some(seen) => error.evidence(difference(place, seen, &now.snapshot)),
+            Some(seen) => error.evidence(difference(path, seen, &now.snapshot)),
             None => error,
         }
     }
 
-    fn changed(&self, place: &SafePath, what: &str) -> Error {
+    fn changed(&self, path: &SafePath, what: &str) -> Error {
         let id = self.logged.id;
-        let call = raw_path::call(place.absolute(), json!({ "id": format!("{id}^") }));
-        let of_file = self.logged.operation.files.iter().find(|file| file.path == key(place));
+        let call = raw_path::call(path.absolute(), json!({ "id": format!("{id}^") }));
+        let of_file = self.logged.operation.files.iter().find(|file| file.path == key(path));
         // A file that the operation created is not there in the version before it.
         let effect = if of_file.is_some_and(|file| file.before.is_none()) {
             "Keep the file; or, to remove it with the later changes, call "
@@ -378,7 +377,7 @@ impl Reversal<'_> {
             "Make the change with an edit; or, to put the whole file back, call "
         };
         Error::new(Code::OperationConflict, format!("Operation {id} cannot be undone: {what}"))
-            .evidence(place.shown())
+            .evidence(path.shown())
             .next(
                 advice![effect, Phrase::Call("restore", call), "."]
                     .or("Read the file and make the change with an edit."),
@@ -387,12 +386,12 @@ impl Reversal<'_> {
     }
 
     /// Creates the error for a file that is no longer in the state after the operation.
-    fn conflict(&self, place: &SafePath, left: Option<FileState>, now: &CurrentState, what: &str) -> Error {
-        let error = self.changed(place, what);
+    fn conflict(&self, path: &SafePath, left: Option<FileState>, now: &CurrentState, what: &str) -> Error {
+        let error = self.changed(path, what);
         let (Some(left), CurrentState::File(now)) = (left, now) else { return error };
         match history_content(&self.call, self.root, left, Some(now)) {
             Ok(Some(left)) if !now.snapshot.is_binary() => {
-                error.evidence(difference(place, &with_same_codec(&now.snapshot, left), &now.snapshot))
+                error.evidence(difference(path, &with_same_codec(&now.snapshot, left), &now.snapshot))
             }
             _ => error,
         }

@@ -23,7 +23,7 @@ pub(super) struct ReversedFiles<'a> {
 
 /// A path after the reversals so far.
 struct ReversedFile {
-    place: SafePath,
+    path: SafePath,
     /// The entry on disk.
     current: CurrentState,
     after: PlannedState,
@@ -42,10 +42,10 @@ struct PlannedState {
 
 impl ReversedFile {
     /// Creates the entry of a path that no reversal changed.
-    fn unchanged(place: &SafePath, current: CurrentState) -> ReversedFile {
-        let file = matches!(current, CurrentState::File(_)).then(|| place.clone());
+    fn unchanged(path: &SafePath, current: CurrentState) -> ReversedFile {
+        let file = matches!(current, CurrentState::File(_)).then(|| path.clone());
         let after = PlannedState { now: current.clone(), file, attributes: None };
-        ReversedFile { place: place.clone(), current, after, merged: false, notes: Notes::new() }
+        ReversedFile { path: path.clone(), current, after, merged: false, notes: Notes::new() }
     }
 }
 
@@ -65,10 +65,10 @@ impl<'a> ReversedFiles<'a> {
     }
 
     /// Returns the entry at a path after the reversals so far.
-    pub(super) fn current(&self, place: &SafePath) -> Result<CurrentState> {
-        match self.files.get(place.absolute()) {
+    pub(super) fn current(&self, path: &SafePath) -> Result<CurrentState> {
+        match self.files.get(path.absolute()) {
             Some(file) => Ok(file.after.now.clone()),
-            None => current_state(&self.call, place),
+            None => current_state(&self.call, path),
         }
     }
 
@@ -84,18 +84,18 @@ impl<'a> ReversedFiles<'a> {
     /// Applies the plans that reverse one operation.
     pub(super) fn apply_reversal(&mut self, plans: Vec<FilePlan>) -> Result<()> {
         for plan in &plans {
-            let unchanged = || Ok::<_, Error>(ReversedFile::unchanged(&plan.place, plan.current.clone()));
-            self.files.touch(plan.place.absolute(), unchanged)?;
+            let unchanged = || Ok::<_, Error>(ReversedFile::unchanged(&plan.path, plan.current.clone()));
+            self.files.touch(plan.path.absolute(), unchanged)?;
         }
         // The source of a file contributes its mode, even if it has no plan of its own.
-        for place in plans.iter().filter_map(|plan| Some(&plan.source_file.as_ref()?.place)) {
-            let unchanged = || Ok::<_, Error>(ReversedFile::unchanged(place, current_state(&self.call, place)?));
-            self.files.touch(place.absolute(), unchanged)?;
+        for path in plans.iter().filter_map(|plan| Some(&plan.source_file.as_ref()?.path)) {
+            let unchanged = || Ok::<_, Error>(ReversedFile::unchanged(path, current_state(&self.call, path)?));
+            self.files.touch(path.absolute(), unchanged)?;
         }
         // All at once, because two files may swap places.
         let after: Vec<PlannedState> = plans.iter().map(|plan| self.after(plan)).collect::<Result<_>>()?;
         for (plan, after) in plans.into_iter().zip(after) {
-            if let Some(file) = self.files.get_mut(plan.place.absolute()) {
+            if let Some(file) = self.files.get_mut(plan.path.absolute()) {
                 file.after = after;
                 file.merged |= plan.outcome.merged;
                 file.notes.extend(plan.outcome.notes);
@@ -111,7 +111,7 @@ impl<'a> ReversedFiles<'a> {
             TargetState::Link(target) => return Ok(without_file(CurrentState::Link(target.clone()))),
             TargetState::File => {}
         }
-        let source = plan.source_file.as_ref().map_or(&plan.place, |origin| &origin.place);
+        let source = plan.source_file.as_ref().map_or(&plan.path, |origin| &origin.path);
         let carried = self.files.get(source.absolute()).map(|file| &file.after);
         let carried = carried.filter(|then| matches!(then.now, CurrentState::File(_)) && plan.attributes.is_none());
         let mode = plan.mode.or(carried.and_then(|then| then.now.mode())).unwrap_or(0o644);
@@ -142,16 +142,16 @@ impl ReversedFile {
     /// Creates the plan for the difference. `moved_on`: the content of the path is at another path now. `source` is the
     /// current text of the file that will be at the path.
     fn plan(self, call: Call<'_>, moved_on: bool, source: Option<&Snapshot>) -> Option<FilePlan> {
-        let ReversedFile { place, current: disk, after: then, merged, notes } = self;
+        let ReversedFile { path, current: disk, after: then, merged, notes } = self;
         let plan = match then.now {
             CurrentState::Nothing => {
-                FilePlan { is_move_source: moved_on, ..FilePlan::replace_entry(place, disk, TargetState::Nothing) }
+                FilePlan { is_move_source: moved_on, ..FilePlan::replace_entry(path, disk, TargetState::Nothing) }
             }
-            CurrentState::Link(target) => FilePlan::replace_entry(place, disk, TargetState::Link(target)),
+            CurrentState::Link(target) => FilePlan::replace_entry(path, disk, TargetState::Link(target)),
             CurrentState::File(file) => {
                 let mode = file.meta.mode & 0o7777;
                 let bytes = file.snapshot.raw().to_vec();
-                if let Some(from) = then.file.filter(|from| from.absolute() != place.absolute()) {
+                if let Some(from) = then.file.filter(|from| from.absolute() != path.absolute()) {
                     let text = source?.clone();
                     let changes = to_bytes(&text, bytes);
                     let lines = lines_then(call, &from, &text, &changes);
@@ -160,14 +160,14 @@ impl ReversedFile {
                         changes,
                         mode: Some(mode),
                         seen: SeenUpdate::of(lines),
-                        source_file: Some(SourceFile { place: from, copied: false }),
-                        ..FilePlan::replace_entry(place, disk, TargetState::File)
+                        source_file: Some(SourceFile { path: from, copied: false }),
+                        ..FilePlan::replace_entry(path, disk, TargetState::File)
                     }
                 } else {
                     let side = FileState { content: file.snapshot.id(), mode, kind: FileKind::Regular };
                     let is_new = !matches!(disk, CurrentState::File(_));
                     let mode = (!is_new && disk.mode() != Some(mode)).then_some(mode);
-                    let plan = putting(call, place, disk, bytes, side, then.attributes);
+                    let plan = putting(call, path, disk, bytes, side, then.attributes);
                     FilePlan { mode: mode.or(plan.mode), ..plan }
                 }
             }

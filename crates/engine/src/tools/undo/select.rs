@@ -136,7 +136,7 @@ pub(crate) fn operation(context: &Context, name: OperationName) -> Result<(usize
     }
     found.pop().ok_or_else(|| {
         Error::new(Code::OperationMissing, format!("There is no operation {} in the history.", name.number)).next(
-            advice!["Call ", Phrase::Tool("history"), " for those there are. Old ones are deleted in time."]
+            Advice::named("Call {history()} for those there are. Old ones are deleted in time.")
                 .or("Use the name that the reply to the change gave. Old ones are deleted in time."),
         )
     })
@@ -205,9 +205,17 @@ pub(super) fn choose_one(call: Call<'_>, args: &UndoInput, path: Option<&Path>) 
 /// Errors: `call.invalid`.
 fn read_undone_name(id: &str) -> Result<OperationName> {
     OperationRef::read(id).map_err(|error| {
-        error.next(Advice::named("Names look like 17-3fa9 or 17; {history()} lists them. For the last change of a file give {file_path} instead of {id}; for the last change of all, neither.")
-            .or(Advice::named("Names look like 17-3fa9 or 17. For the last change of a file give {file_path} instead of {id}; for the last change of all, neither."))
-            .or("Names look like 17-3fa9 or 17. For the last change, leave the name out."))
+        error.next(
+            Advice::named(
+                "Names look like 17-3fa9 or 17; {history()} lists them. For the last change of a file give \
+             {file_path} instead of {id}; for the last change of all, neither.",
+            )
+            .or(Advice::named(
+                "Names look like 17-3fa9 or 17. For the last change of a file give {file_path} instead of {id}; \
+                 for the last change of all, neither.",
+            ))
+            .or("Names look like 17-3fa9 or 17. For the last change, leave the name out."),
+        )
     })?;
     OperationRef::read_name(id)
 }
@@ -221,11 +229,8 @@ fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, L
         let note = &logged.operation.note;
         let moment = if note.is_empty() { "the begin of a turn".to_owned() } else { format!("the mark {note}") };
         let what = format!("Operation {} is {moment}; it changed nothing.", logged.id);
-        return Err(Error::new(Code::EditNoChange, what).next(advice![
-            "To take back what was done since then, give ",
-            Phrase::Set("since", id.into()),
-            "."
-        ]));
+        return Err(Error::new(Code::EditNoChange, what)
+            .next(Advice::named("To take back what was done since then, give {since=}.").set("since", id)));
     }
     if let Some(last) = reversal_of(context, root, &logged)? {
         return Err(already_reversed(&logged, last));
@@ -292,10 +297,10 @@ fn select_last(
     redo: bool,
     times: usize,
 ) -> Result<UndoSelection> {
-    let place = path.map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
+    let safe_path = path.map(|path| context.resolve_no_follow(path, Access::Read)).transpose()?;
     let (mut found, mut last_edit) = (Vec::new(), None);
     for root in 0..context.root_count() {
-        match last_of(context, root, session, place.as_ref().map(key), redo, times)? {
+        match last_of(context, root, session, safe_path.as_ref().map(key), redo, times)? {
             UndoCandidates::Known { candidates, edited_at } => {
                 found.push(candidates);
                 last_edit = last_edit.max(edited_at);
@@ -314,20 +319,15 @@ fn select_last(
     }
     let all: Vec<(usize, LogEntry)> = all.into_iter().map(|(root, it)| (root, it.logged)).collect();
     let Some(&(root, _)) = all.first() else {
-        return Err(nothing_left(context, session, place.as_ref(), verb)?);
+        return Err(nothing_left(context, session, safe_path.as_ref(), verb)?);
     };
     if all.len() < times {
         let there = if all.len() == 1 { "is only 1 operation" } else { &*format!("are only {} operations", all.len()) };
         let what = format!("There {there} to {verb}, not {times}; nothing was done.");
         return Err(Error::new(Code::OperationMissing, what).next(
-            advice![
-                "Repeat the call with ",
-                Phrase::Set("last", all.len().into()),
-                ", or call ",
-                Phrase::Tool("history"),
-                " to see what was done."
-            ]
-            .or("Undo one operation with each call."),
+            Advice::named("Repeat the call with {last=}, or call {history()} to see what was done.")
+                .set("last", all.len())
+                .or("Undo one operation with each call."),
         ));
     }
     let same = all.iter().take_while(|(other, _)| *other == root).count();
@@ -343,23 +343,19 @@ fn select_last(
 }
 
 /// Creates the error for a session without an operation to undo or redo.
-fn nothing_left(context: &Context, session: Option<&str>, place: Option<&SafePath>, verb: &str) -> Result<Error> {
+fn nothing_left(context: &Context, session: Option<&str>, path: Option<&SafePath>, verb: &str) -> Result<Error> {
     let whose = session.map_or(String::new(), |session| format!(" in the session {session}"));
     let lost = history_gaps(context)?.first().map_or(String::new(), |gap| format!(" The history was damaged: {gap}."));
     let error = Error::new(Code::OperationMissing, format!("There is nothing to {verb}{whose}.{lost}"));
-    let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
+    let error = path.into_iter().fold(error, |error, path| error.evidence(path.shown()));
     let error = match last_undo(context, session).filter(|_| verb == "undo") {
         Some(id) => error.evidence(format!("Operation {id} took back what was done: a redo brings it back.")),
         None => error,
     };
-    let seen = advice!["Call ", Phrase::Tool("history"), " to see what was done."].or("Make the change with an edit.");
-    let others = advice![
-        "Call ",
-        Phrase::Tool("history"),
-        " to see what was done; to take back what others did, repeat the call with ",
-        Phrase::Set("any_session", true.into()),
-        "."
-    ];
+    let seen = Advice::named("Call {history()} to see what was done.").or("Make the change with an edit.");
+    let others = Advice::named(
+        "Call {history()} to see what was done; to take back what others did, repeat the call with {any_session=true}.",
+    );
     Ok(error.next(if session.is_some() { others.or(seen) } else { seen }))
 }
 
@@ -433,7 +429,7 @@ pub(super) fn foreign(logged: &LogEntry) -> Error {
         format!("Operation {} belongs to the session {}.", logged.id, logged.operation.session),
     )
     .next(
-        advice!["If this is intended, repeat the call with ", Phrase::Set("any_session", true.into()), "."]
+        Advice::named("If this is intended, repeat the call with {any_session=true}.")
             .or("Undo operations of this session only."),
     )
 }
@@ -476,10 +472,7 @@ fn uncertain(gap: HistoryGap, logged: Option<&LogEntry>, nth: usize, times: usiz
         Phrase::Set("id", id.into()),
         "."
     ];
-    let fewer = advice![
-        "Repeat the call with ",
-        Phrase::Set("last", nth.into()),
-        "; the operations before those need their ids."
-    ];
+    let fewer =
+        Advice::named("Repeat the call with {last=}; the operations before those need their ids.").set("last", nth);
     if nth > 0 && times > 1 { error.next(fewer) } else { error.next(named) }
 }

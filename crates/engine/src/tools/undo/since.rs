@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::context::history_stores::logged_operations;
 use crate::tools::moments::Moment;
 use crate::tools::undo::select::UndoSelection;
-use emendate_core::{Code, Error, Phrase, Result, advice};
+use emendate_core::{Advice, Code, Error, Result};
 use emendate_history::{LogEntry, OperationFilter, OperationId, Role};
 
 /// Maximum number of operations that one call may undo.
@@ -48,9 +48,8 @@ pub(super) fn select_since(
         found = Some((root, all));
     }
     match found {
-        None => Err(Error::new(Code::OperationMissing, "Nothing was done since then that could be undone.").next(
-            advice!["Call ", Phrase::Tool("history"), " to see what was done."].or("Make the change with an edit."),
-        )),
+        None => Err(Error::new(Code::OperationMissing, "Nothing was done since then that could be undone.")
+            .next(Advice::named("Call {history()} to see what was done.").or("Make the change with an edit."))),
         Some((_, all)) if all.len() > SINCE_OPERATIONS_MAX => {
             let what =
                 format!("{} operations were done since then; one call takes back {SINCE_OPERATIONS_MAX}.", all.len());

@@ -158,11 +158,7 @@ pub(super) fn rivals(search: &MatchSearch<'_>, tier: Tier, places: &[MatchSite<'
             Phrase::Field("old_string"),
             "."
         ]
-        .or(advice![
-            "Copy the lines that are meant from the file as ",
-            Phrase::Field("old_string"),
-            ", exactly."
-        ]),
+        .or(Advice::named("Copy the lines that are meant from the file as {old_string}, exactly.")),
         "Copy the lines that are meant from the file, exactly.".into(),
     ));
     places::list_places(search, error, places).evidence(format!(
@@ -192,11 +188,7 @@ pub(super) fn count(search: &MatchSearch<'_>, tier: Tier, places: &[MatchSite<'_
             // Overlapping occurrences cannot be selected by their number.
             (1, crossing) if !crossing.is_empty() => in_fields(
                 search,
-                advice![
-                    "Give a longer ",
-                    Phrase::Field("old_string"),
-                    ", so that no occurrence begins inside another."
-                ],
+                Advice::named("Give a longer {old_string}, so that no occurrence begins inside another."),
                 "Give more of the lines around the text, so that no occurrence begins inside another.".into(),
             ),
             _ => {

@@ -3,8 +3,7 @@
 
 use super::seeker::{HunkConstraints, Seeker};
 use super::{HunkCandidate, scope, wanted};
-use crate::advice;
-use crate::advice::Phrase;
+use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::Error;
 use crate::error::ErrorContext;
@@ -233,7 +232,7 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &HunkConstraints) -> Error 
         .fact("line", hunk.source_line);
     if search.text.trim().is_empty() {
         return error.evidence(described_blank(search.lines().count())).about(ErrorContext::EmptyFile).next(
-            advice!["Fill it with ", Phrase::Tool("write"), ", or with a hunk of added lines only."]
+            Advice::named("Fill it with {write()}, or with a hunk of added lines only.")
                 .or("Fill it with a hunk of added lines only."),
         );
     }

@@ -13,8 +13,8 @@ const DATA_VIOLATIONS_MAX: usize = 50;
 /// Characters of a line that is shown.
 const LINE_CHARS_MAX: usize = 160;
 
-pub(super) fn unchecked_note(place: &SafePath, why: &str) -> String {
-    format!("{}, as it is now, was not checked: {why}.", place.shown())
+pub(super) fn unchecked_note(path: &SafePath, why: &str) -> String {
+    format!("{}, as it is now, was not checked: {why}.", path.shown())
 }
 
 /// Describes a syntax error with its position, as a sentence.
@@ -88,7 +88,7 @@ pub(super) fn broken(case: &ValidationCase<'_>, fault: &SyntaxError) -> Error {
         Advice::from(right)
     };
     let error = with_others(case, Error::new(Code::SchemaViolation, what))
-        .evidence(format!("{}, after the edit: {}", case.place.shown(), self::fault(case.after, fault)))
+        .evidence(format!("{}, after the edit: {}", case.path.shown(), self::fault(case.after, fault)))
         .evidence(around(case.after, at.line));
     let error = if is_claude { error.evidence(settings_schema()) } else { error };
     error
@@ -109,7 +109,7 @@ pub(super) fn violations(
     let rows: Vec<String> =
         new.iter().take(LISTED_VIOLATIONS_MAX).map(|it| format!("  {}", row(after.text(), it))).collect();
     let mut error = with_others(case, Error::new(Code::SchemaViolation, message(source)))
-        .evidence(format!("{}, after the edit:", case.place.shown()))
+        .evidence(format!("{}, after the edit:", case.path.shown()))
         .evidence(rows.join("\n"));
     let beyond = new.len().saturating_sub(LISTED_VIOLATIONS_MAX);
     if beyond > 0 {
@@ -129,7 +129,7 @@ pub(super) fn violations(
 /// Creates the error for a text that its reader rejects.
 pub(super) fn invalid_for_reader(case: &ValidationCase<'_>, source: &SchemaSource, what: &str) -> Error {
     let error = Error::new(Code::SchemaViolation, message(source));
-    finished(with_others(case, error).evidence(format!("{}, after the edit: {what}", case.place.shown())), source)
+    finished(with_others(case, error).evidence(format!("{}, after the edit: {what}", case.path.shown())), source)
 }
 
 fn message(source: &SchemaSource) -> String {

@@ -30,7 +30,7 @@ struct ValidationPolicy {
 
 /// One file, before and after.
 struct ValidationCase<'p> {
-    place: &'p SafePath,
+    path: &'p SafePath,
     kind: DataFormat,
     before: &'p str,
     after: &'p str,
@@ -76,12 +76,12 @@ pub(crate) fn validate_user_text(context: &Context, plans: &mut [FilePlan]) {
 
 /// True when the syntax of a plan's file is validated here.
 pub(crate) fn validates(context: &Context, plan: &FilePlan) -> bool {
-    let known = DataFormat::of(plan.place.absolute()).is_some() && context.config().strictness > Strictness::Off;
-    known && plan.before.text().len() <= TEXT_BYTES_MAX && !is_skipped(context, &plan.place)
+    let known = DataFormat::of(plan.path.absolute()).is_some() && context.config().strictness > Strictness::Off;
+    known && plan.before.text().len() <= TEXT_BYTES_MAX && !is_skipped(context, &plan.path)
 }
 
-fn is_skipped(context: &Context, place: &SafePath) -> bool {
-    context.config().unchecked.iter().any(|rule| rule.matches(place.relative(), place.absolute()))
+fn is_skipped(context: &Context, path: &SafePath) -> bool {
+    context.config().unchecked.iter().any(|rule| rule.matches(path.relative(), path.absolute()))
 }
 
 /// Validates one plan; returns the notes.
@@ -94,24 +94,23 @@ fn validate_plan(
     left: &mut usize,
 ) -> Result<Vec<String>> {
     let text = plan.target == TargetState::File && !plan.before.is_binary();
-    if !text || is_skipped(context, &plan.place) {
+    if !text || is_skipped(context, &plan.path) {
         return Ok(Vec::new());
     }
-    let sources = schemas_of(context, &plan.place);
-    let named =
-        DataFormat::of(plan.place.absolute()).filter(|_| policy.syntax > Strictness::Off || !sources.is_empty());
+    let sources = schemas_of(context, &plan.path);
+    let named = DataFormat::of(plan.path.absolute()).filter(|_| policy.syntax > Strictness::Off || !sources.is_empty());
     if named.is_none() && sources.is_empty() {
         return Ok(Vec::new());
     }
     if plan.source.is_some() {
         // Of a large file only the parts around the edit are loaded.
-        return Ok(vec![messages::unchecked_note(&plan.place, "it is too large")]);
+        return Ok(vec![messages::unchecked_note(&plan.path, "it is too large")]);
     }
     // Text that cannot be decoded any more is reported elsewhere.
     let Ok(after) = plan.after() else { return Ok(Vec::new()) };
     let size = after.text().len();
     if size > TEXT_BYTES_MAX || size > *left {
-        return Ok(vec![messages::unchecked_note(&plan.place, "it is too large")]);
+        return Ok(vec![messages::unchecked_note(&plan.path, "it is too large")]);
     }
     *left -= size;
     let others = plan.outcome.notes.iter().filter(|note| note.is_foreign_change()).collect();
@@ -119,7 +118,7 @@ fn validate_plan(
     let stands = matches!(plan.current, CurrentState::File(_)) || plan.source_file.is_some();
     let before = if stands { plan.before.text() } else { "" };
     let case = ValidationCase {
-        place: &plan.place,
+        path: &plan.path,
         kind,
         before,
         after: after.text(),
@@ -140,7 +139,7 @@ impl ValidationCase<'_> {
     fn judge(mut self, context: &Context, after: &Snapshot) -> Result<Vec<String>> {
         let before = self.read_before();
         match read(self.kind, self.after) {
-            Err(fault) if fault.limit_reached => self.notes.push(messages::unchecked_note(self.place, &fault.what)),
+            Err(fault) if fault.limit_reached => self.notes.push(messages::unchecked_note(self.path, &fault.what)),
             Err(fault) => self.broken(&before, &fault, after)?,
             Ok(document) => {
                 if let PriorValidity::Broken = before {
@@ -187,7 +186,7 @@ impl ValidationCase<'_> {
                 self.notes
                     .push(format!("The file was not valid {} before this edit either: {wrong}", self.kind.name()));
             }
-            PriorValidity::Unknown => self.notes.push(messages::unchecked_note(self.place, "it was too large before")),
+            PriorValidity::Unknown => self.notes.push(messages::unchecked_note(self.path, "it was too large before")),
             _ if is_template => self.notes.push(format!("This is not valid by itself, as templates are: {wrong}")),
             // An unparsable text cannot fit a schema.
             _ if self.policy.syntax == Strictness::Refuse || (self.policy.refuses && !self.sources.is_empty()) => {
@@ -218,7 +217,7 @@ impl ValidationCase<'_> {
         let CheckReport { violations, more, limit_reached: beyond, untried_patterns: untried } = schema.check(document);
         if beyond {
             self.notes
-                .push(messages::unchecked_note(self.place, &format!("{} would take too many steps", source.name())));
+                .push(messages::unchecked_note(self.path, &format!("{} would take too many steps", source.name())));
             return Ok(());
         }
         self.notes.extend(messages::untried_note(source, &untried));

@@ -51,8 +51,8 @@ pub(super) fn also_wrong(source: &SchemaSource, text: &str) -> Option<String> {
 }
 
 /// Returns the schemas that a file has to fit.
-pub(super) fn schemas_of(context: &Context, place: &SafePath) -> Vec<SchemaSource> {
-    let absolute = place.absolute();
+pub(super) fn schemas_of(context: &Context, path: &SafePath) -> Vec<SchemaSource> {
+    let absolute = path.absolute();
     // Bytes first: parsing a path is expensive, and every edit comes here.
     let bytes = absolute.as_os_str().as_encoded_bytes();
     let ends = |end: &str| {
@@ -75,7 +75,7 @@ pub(super) fn schemas_of(context: &Context, place: &SafePath) -> Vec<SchemaSourc
     if ["emend.toml", ".emend.toml", "emendate/config.toml"].into_iter().any(ends) {
         out.push(SchemaSource::Emend);
     }
-    let covers = context.config().schemas.iter().filter(|it| it.files.matches(place.relative(), place.absolute()));
+    let covers = context.config().schemas.iter().filter(|it| it.files.matches(path.relative(), path.absolute()));
     out.extend(covers.map(|it| SchemaSource::Named {
         path: it.path.clone(),
         own: it.own,
@@ -125,8 +125,8 @@ fn schema_file(context: &Context, path: &Path, own: bool) -> Result<String, Stri
     if let Some(files) = context.config().user_file_loader().filter(|_| own) {
         return files(path);
     }
-    let place = context.resolve_path(path, Access::Read).map_err(|error| unreadable(&error))?;
-    let version = context.store().read(&place, SCHEMA_BYTES_MAX, Vec::new()).map_err(|error| unreadable(&error))?;
+    let safe_path = context.resolve_path(path, Access::Read).map_err(|error| unreadable(&error))?;
+    let version = context.store().read(&safe_path, SCHEMA_BYTES_MAX, Vec::new()).map_err(|error| unreadable(&error))?;
     let version = version.ok_or_else(|| "there is no such file".to_owned())?;
     String::from_utf8(version.bytes).map_err(|_| "it is not UTF-8 text".to_owned())
 }

@@ -5,19 +5,17 @@ use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::large::hunks;
 use crate::pipeline::plan::large::sparse::{ContextMargin, RelevantSpan, sparse_around, sparse_with_lines};
 use crate::pipeline::plan::large::{
-    ScanQuery, StreamObstacle, StreamedEdit, WholeFileReason, check_whole_allowed, opened, retry_streamed, scan,
+    ScanQuery, StreamObstacle, StreamedEdit, WholeFileReason, check_whole_allowed, hunks, opened, retry_streamed, scan,
     scan_beside,
 };
 use crate::pipeline::plan::stale;
 use crate::session::base::{self, KnownLines};
 use emendate_core::{
-    Code, Error, ExpectedMatches, FileSummary, HEADING_LINES_MAX, Handle, Locator, Matching, Occurrence, Op, OpOrder,
-    ResolveSettings, ResolvedEdit, Result, ScanResult, Snapshot, TextQuery, resolve,
+    Advice, Code, Error, ExpectedMatches, FileSummary, HEADING_LINES_MAX, Handle, Locator, Matching, Occurrence, Op,
+    OpOrder, ResolveSettings, ResolvedEdit, Result, ScanResult, Snapshot, TextQuery, advice, resolve,
 };
-use emendate_core::{Phrase, advice};
 use emendate_fs::{FileSource, SafePath};
 use serde_json::json;
 
@@ -34,23 +32,23 @@ impl StreamedEdit<'_> {
         let in_turn = order == OpOrder::InTurn && self.ops.len() > 1;
         let plain = self.asks_for_parts() && !self.options.partial && !in_turn;
         if let Some(finds) = streamed(self.ops).filter(|_| plain) {
-            return retry_streamed(&self.call, self.place, source, |source| self.try_text(source, &finds, order));
+            return retry_streamed(&self.call, self.path, source, |source| self.try_text(source, &finds, order));
         }
         if let Some(old) = hunks::old_sides(self.ops).filter(|_| plain) {
-            return retry_streamed(&self.call, self.place, source, |source| self.try_hunks(source, &old, order));
+            return retry_streamed(&self.call, self.path, source, |source| self.try_hunks(source, &old, order));
         }
-        check_whole_allowed(&self.call, self.place, source.meta().size, ALL_OCCURRENCES).map(|()| None)
+        check_whole_allowed(&self.call, self.path, source.meta().size, ALL_OCCURRENCES).map(|()| None)
     }
 
     fn try_text(&self, source: FileSource, finds: &[&TextQuery], order: OpOrder) -> Result<FilePlan, StreamObstacle> {
-        let StreamedEdit { call, place, ops, options } = *self;
+        let StreamedEdit { call, path, ops, options } = *self;
         let needles: Vec<&str> = finds.iter().map(|find| &*find.old).collect();
         let looked = self.scan_and_find_base(&source, &needles)?;
         let scanned = &looked.scanned;
         let mut counts = vec![0_usize; finds.len()];
         scanned.occurrences.iter().for_each(|stand| counts[stand.needle] += 1);
         if counts.contains(&0) {
-            return Err(nowhere(&call, place, &source, finds));
+            return Err(nowhere(&call, path, &source, finds));
         }
         let bytes = if ops.len() > 1 { CONTEXT_BYTES } else { 0 };
         let least = ContextMargin { bytes, ..ContextMargin::FOR_REPORT };
@@ -59,8 +57,8 @@ impl StreamedEdit<'_> {
         source.check_unchanged()?;
         match resolve(&extract, ops, order, exactly(options)) {
             // Similar text may still exist somewhere.
-            Err(error) if error.code() == Code::MatchNotFound => Err(nowhere(&call, place, &source, finds)),
-            other => looked.planned(place, source, extract, other?),
+            Err(error) if error.code() == Code::MatchNotFound => Err(nowhere(&call, path, &source, finds)),
+            other => looked.planned(path, source, extract, other?),
         }
     }
 
@@ -77,7 +75,7 @@ impl StreamedEdit<'_> {
         self.check_encoding(&scanned.summary)?;
         let now = opened(source, sparse_with_lines(source, scanned.summary, None)?.ok_or(LONG_LINE)?);
         let known = self.find_base_of_parts(&now)?.into_fresh();
-        let known = known.ok_or_else(|| stale::changed_again(self.place))?;
+        let known = known.ok_or_else(|| stale::changed_again(self.path))?;
         Ok(PassResult { scanned, known })
     }
 
@@ -85,14 +83,14 @@ impl StreamedEdit<'_> {
     ///
     /// Errors: `read.required`, once the file is known to be text.
     fn never_read(&self, source: &FileSource) -> Result<()> {
-        let StreamedEdit { call, place, options, .. } = *self;
+        let StreamedEdit { call, path, options, .. } = *self;
         let known = call.caller.allows_unread() || options.tag.is_some();
-        if known || call.sessions(place).latest(&call.caller.session, key(place))?.is_some() {
+        if known || call.sessions(path).latest(&call.caller.session, key(path))?.is_some() {
             return Ok(());
         }
         let mut blank = true;
         match scan_beside(source, ScanQuery::default(), |chunk| blank &= chunk.trim_ascii().is_empty()) {
-            Ok(_) if !blank => Err(base::unread(place)),
+            Ok(_) if !blank => Err(base::unread(path)),
             Err(StreamObstacle::Failed(error)) => Err(error),
             _ => Ok(()),
         }
@@ -101,7 +99,7 @@ impl StreamedEdit<'_> {
 
 /// Creates the answer about a text that was not found. If the file is too large to be searched for similar text, the
 /// error lists lines of the text that occur.
-fn nowhere(context: &Context, place: &SafePath, source: &FileSource, finds: &[&TextQuery]) -> StreamObstacle {
+fn nowhere(context: &Context, path: &SafePath, source: &FileSource, finds: &[&TextQuery]) -> StreamObstacle {
     let (size, most) = (source.meta().size, context.config().max_whole_bytes());
     if size <= most {
         return NOT_FOUND_AS_IS.into();
@@ -128,7 +126,10 @@ fn nowhere(context: &Context, place: &SafePath, source: &FileSource, finds: &[&T
     let Some((needle, line)) = best.and_then(|needle| Some((needle, of(needle).next()?))) else {
         return error
             .next(
-                advice!["None of its lines is in the file. Find the line with ", Phrase::Tool("search"), " (or grep -n), read it with ", Phrase::FieldOf("read", "offset"), " and ", Phrase::FieldOf("read", "limit"), ", and copy the text from the reply."]
+                Advice::named(
+                    "None of its lines is in the file. Find the line with {search()} (or grep -n), read it with \
+                     {read.offset} and {read.limit}, and copy the text from the reply.",
+                )
                     .or("None of its lines is in the file. Find the line with grep -n, read it, and copy the text from the reply."),
             )
             .into();
@@ -141,7 +142,7 @@ fn nowhere(context: &Context, place: &SafePath, source: &FileSource, finds: &[&T
         json!({ "offset": line.saturating_sub(SUGGESTED_CONTEXT_LINES).max(1), "limit": 2 * SUGGESTED_CONTEXT_LINES });
     error
         .evidence(format!("This line of it is in the file, at line {}{more}: {shown}", list.join(", ")))
-        .next(advice!["Call ", raw_path::read(place, call), " and copy the text from the reply."])
+        .next(advice!["Call ", raw_path::read(path, call), " and copy the text from the reply."])
         .fact("lines", numbers)
         .into()
 }
@@ -156,7 +157,7 @@ impl PassResult {
     /// Creates the plan of an edit that was resolved in a sparse snapshot.
     pub(super) fn planned(
         self,
-        place: &SafePath,
+        path: &SafePath,
         source: FileSource,
         extract: Snapshot,
         resolved: ResolvedEdit,
@@ -167,7 +168,7 @@ impl PassResult {
         let mut resolved = resolved;
         resolved.notes.extend(self.known.note);
         let lines = base::after_writing(&self.known.lines, &extract, &resolved.changes);
-        let plan = FilePlan::edit(place.clone(), opened(&source, extract), resolved, lines);
+        let plan = FilePlan::edit(path.clone(), opened(&source, extract), resolved, lines);
         Ok(plan.sparse(source, self.scanned.before))
     }
 }

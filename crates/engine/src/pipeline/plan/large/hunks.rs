@@ -63,7 +63,7 @@ impl StreamedEdit<'_> {
         source.check_unchanged()?;
         // Errors of a patch need the whole text.
         let resolved = resolve(&extract, ops, order, exactly(self.options)).map_err(|_| NOT_AT_ONE_PLACE)?;
-        looked.planned(self.place, source, extract, resolved)
+        looked.planned(self.path, source, extract, resolved)
     }
 }
 

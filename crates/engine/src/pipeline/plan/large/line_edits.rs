@@ -36,25 +36,25 @@ const LONG_LINE: WholeFileReason = WholeFileReason::new(
 /// Plans edits by line number of a file of any size.
 pub(crate) fn plan_rows(
     call: Call<'_>,
-    place: SafePath,
+    path: SafePath,
     ops: &[Op],
     options: &CallOptions,
     registers: &mut Registers,
 ) -> Result<FilePlan> {
-    let now = match load_sized(&call, &place)? {
+    let now = match load_sized(&call, &path)? {
         LoadedSource::Whole(version) => version,
         LoadedSource::Big(source) => {
-            let edit = StreamedEdit { call, place: &place, ops, options };
+            let edit = StreamedEdit { call, path: &path, ops, options };
             match edit.plan_rows(source, registers)? {
                 Some(plan) => return Ok(plan),
-                None => call.version(&place)?,
+                None => call.version(&path)?,
             }
         }
     };
-    let now = load_for_edit(call, &place, now, ops, options)?;
-    refuse_text_edit(call, &place, &now.snapshot, ops)?;
-    let base = find_base(call, options, &place, &now);
-    plan_rows_in(call, place, now, base, RegisterOps { ops, registers }, options)
+    let now = load_for_edit(call, &path, now, ops, options)?;
+    refuse_text_edit(call, &path, &now.snapshot, ops)?;
+    let base = find_base(call, options, &path, &now);
+    plan_rows_in(call, path, now, base, RegisterOps { ops, registers }, options)
 }
 
 impl StreamedEdit<'_> {
@@ -69,10 +69,10 @@ impl StreamedEdit<'_> {
                 .filter_map(line_edits::of)
                 .all(|it| !matches!(it.target, LineTarget::Block(_) | LineTarget::AfterBlock(_)));
         if !(numbered && self.asks_for_parts()) {
-            return check_whole_allowed(&self.call, self.place, source.meta().size, WHOLE_FILE_EDIT).map(|()| None);
+            return check_whole_allowed(&self.call, self.path, source.meta().size, WHOLE_FILE_EDIT).map(|()| None);
         }
         let mut filled = registers.clone();
-        let plan = retry_streamed(&self.call, self.place, source, |source| {
+        let plan = retry_streamed(&self.call, self.path, source, |source| {
             filled.clone_from(registers);
             self.try_rows(source, &mut filled)
         })?;
@@ -83,7 +83,7 @@ impl StreamedEdit<'_> {
     }
 
     fn try_rows(&self, source: FileSource, registers: &mut Registers) -> Result<FilePlan, StreamObstacle> {
-        let StreamedEdit { call, place, ops, options } = *self;
+        let StreamedEdit { call, path, ops, options } = *self;
         let lines: Vec<usize> =
             ops.iter().filter_map(named_lines).flat_map(|(from, to)| [from, to.saturating_add(1)]).collect();
         let tag = options.tag.is_some() || options.header.is_some();
@@ -99,7 +99,7 @@ impl StreamedEdit<'_> {
             Err(StreamObstacle::Failed(error)) => Err(error),
             Err(needs_merge) => return Err(needs_merge),
         };
-        let plan = plan_rows_in(call, place.clone(), now, base, RegisterOps { ops, registers }, options);
+        let plan = plan_rows_in(call, path.clone(), now, base, RegisterOps { ops, registers }, options);
         let failed = plan.as_ref().map_or_else(slice::from_ref, |plan| &plan.outcome.failed);
         if failed.iter().any(|error| names_more_lines(&call, &source, error)) {
             return Err(DISTANT_EDITS.into());

@@ -94,9 +94,9 @@ impl StreamObstacle {
     /// Leaves it to be done with the whole text: returns `None`.
     ///
     /// Errors: `file.too_large` if the file cannot be loaded whole; the failure.
-    pub(crate) fn or_whole<T>(self, context: &Context, place: &SafePath, size: u64) -> Result<Option<T>> {
+    pub(crate) fn or_whole<T>(self, context: &Context, path: &SafePath, size: u64) -> Result<Option<T>> {
         match self {
-            StreamObstacle::Whole(why) => check_whole_allowed(context, place, size, why).map(|()| None),
+            StreamObstacle::Whole(why) => check_whole_allowed(context, path, size, why).map(|()| None),
             StreamObstacle::Failed(error) => Err(error),
         }
     }
@@ -127,43 +127,48 @@ impl From<ScanObstacle> for StreamObstacle {
 /// An edit of a large file, and the call that makes it.
 pub(crate) struct StreamedEdit<'a> {
     pub(crate) call: Call<'a>,
-    pub(crate) place: &'a SafePath,
+    pub(crate) path: &'a SafePath,
     pub(crate) ops: &'a [Op],
     pub(crate) options: &'a CallOptions,
 }
 
 /// Loads the current file; a large one is only opened.
-pub(crate) fn load_sized(context: &Context, place: &SafePath) -> Result<LoadedSource> {
+pub(crate) fn load_sized(context: &Context, path: &SafePath) -> Result<LoadedSource> {
     let config = context.config();
     let most = config.stream_from.min(config.max_whole).min(config.max_file);
-    let error = match context.read_up_to(place, most) {
+    let error = match context.read_up_to(path, most) {
         Err(error) if error.code() == Code::FileTooLarge => error,
         other => return other.map(LoadedSource::Whole),
     };
-    match context.store().source(place)? {
+    match context.store().source(path)? {
         None => Ok(LoadedSource::Whole(None)),
         // Loaded or refused by its kind, before its content is scanned.
         Some(source) if source.meta().size > config.max_file => {
             drop(source);
-            context.read_up_to(place, config.max_file).map(LoadedSource::Whole)
+            context.read_up_to(path, config.max_file).map(LoadedSource::Whole)
         }
         Some(source) if source.meta().size > most => Ok(LoadedSource::Big(source)),
         // The file was larger a moment ago, or does not report its size.
-        Some(_) => context.version(place).map(LoadedSource::Whole).map_err(|_| error),
+        Some(_) => context.version(path).map(LoadedSource::Whole).map_err(|_| error),
     }
 }
 
 /// Refuses a file that would have to be loaded whole, if it is too large for that.
-pub(crate) fn check_whole_allowed(context: &Context, place: &SafePath, size: u64, why: WholeFileReason) -> Result<()> {
+pub(crate) fn check_whole_allowed(
+    context: &Context,
+    safe_path: &SafePath,
+    size: u64,
+    why: WholeFileReason,
+) -> Result<()> {
     let most = context.config().max_whole_bytes();
     if size <= most {
         return Ok(());
     }
     if why == IS_BINARY {
-        return Err(Error::new(Code::ContentBinary, format!("{} is binary.", place.shown()))
+        return Err(Error::new(Code::ContentBinary, format!("{} is binary.", safe_path.shown()))
             .next(Advice::named(why.next).or("Edit it in smaller parts.")));
     }
-    let (path, what) = (place.shown(), why.what);
+    let (path, what) = (safe_path.shown(), why.what);
     let message = format!("{path} has {size} bytes and {what}; that is done for files of up to {most} bytes.");
     Err(Error::new(Code::FileTooLarge, message)
         .next(Advice::named(why.next).or("Edit it in smaller parts."))
@@ -182,7 +187,7 @@ pub(crate) fn fits_whole(context: &Context, error: &Error) -> bool {
 /// Errors: as `once`; `file.too_large` if the file has to be loaded whole and cannot be.
 pub(crate) fn retry_streamed<T>(
     context: &Context,
-    place: &SafePath,
+    path: &SafePath,
     source: FileSource,
     mut once: impl FnMut(FileSource) -> Result<T, StreamObstacle>,
 ) -> Result<Option<T>> {
@@ -192,10 +197,10 @@ pub(crate) fn retry_streamed<T>(
         match once(source) {
             Ok(done) => return Ok(Some(done)),
             Err(StreamObstacle::Failed(error)) if error.code() == Code::ConflictRaced && attempt < RACE_RETRIES_MAX => {
-                let Some(again) = context.store().source(place)? else { return Ok(None) };
+                let Some(again) = context.store().source(path)? else { return Ok(None) };
                 (source, attempt) = (again, attempt + 1);
             }
-            Err(why) => return why.or_whole(context, place, size),
+            Err(why) => return why.or_whole(context, path, size),
         }
     }
 }
@@ -203,12 +208,12 @@ pub(crate) fn retry_streamed<T>(
 impl StreamedEdit<'_> {
     /// True when nothing but the edit itself may require the whole text.
     fn asks_for_parts(&self) -> bool {
-        let StreamedEdit { call, place, options, .. } = self;
+        let StreamedEdit { call, path, options, .. } = self;
         options.declared.is_none()
             && !options.whole
             && options.anchor_format.is_none()
-            && !notebook::is_named(place)
-            && !call.config().formatters.iter().any(|it| it.files.matches(place.relative(), place.absolute()))
+            && !notebook::is_named(path)
+            && !call.config().formatters.iter().any(|it| it.files.matches(path.relative(), path.absolute()))
     }
 
     /// Refuses new text that has to be written in an encoding that the bytes do not show.
@@ -216,7 +221,7 @@ impl StreamedEdit<'_> {
         let call = &self.call;
         let is_declared_otherwise = whole.ascii
             && self.ops.iter().any(|op| !op.text.is_ascii())
-            && encoding::configured_encoding(call.config(), call.store(), self.place)
+            && encoding::configured_encoding(call.config(), call.store(), self.path)
                 .is_some_and(|it| it.declared.charset != Charset::Utf8);
         if is_declared_otherwise { Err(DECLARED_ENCODING.into()) } else { Ok(()) }
     }
@@ -224,7 +229,7 @@ impl StreamedEdit<'_> {
     /// Finds the version that the caller saw of a file of which only parts are loaded. A merge needs all of it; if the
     /// file may not be loaded whole, a version that differs counts as lost.
     fn find_base_of_parts(&self, now: &LoadedFile) -> Result<Base, StreamObstacle> {
-        let base = find_base(self.call, self.options, self.place, now)?;
+        let base = find_base(self.call, self.options, self.path, now)?;
         if now.meta.size > self.call.config().max_whole_bytes() {
             return Ok(base.without_merge());
         }

@@ -23,12 +23,12 @@ const LONG_LINE: WholeFileReason = WholeFileReason::new(
 /// Errors: `file.too_large` if it has to be, and cannot be.
 pub(crate) fn open_lines(
     context: &Context,
-    place: &SafePath,
+    path: &SafePath,
     source: FileSource,
     lines: &Range<usize>,
     tag: bool,
 ) -> Result<Option<LoadedFile>> {
-    retry_streamed(context, place, source, |source| lines_of(&source, lines, tag))
+    retry_streamed(context, path, source, |source| lines_of(&source, lines, tag))
 }
 
 fn lines_of(source: &FileSource, lines: &Range<usize>, tag: bool) -> Result<LoadedFile, StreamObstacle> {

@@ -22,8 +22,8 @@ pub(super) struct AnchorPlacement<'a> {
 impl PlacementStrategy for AnchorPlacement<'_> {
     /// Errors: `match.not_found`, `read.partial`; the lines in question are shown and count as read.
     fn in_current(&mut self, file: &EditedFile<'_>, known: KnownLines) -> Result<PlacedEdits> {
-        let EditedFile { call, place, now, .. } = file;
-        let words = anchor_map(call, place, &now.snapshot)?;
+        let EditedFile { call, path, now, .. } = file;
+        let words = anchor_map(call, path, &now.snapshot)?;
         let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
         let found = without_copied_words(file, &page, self.ops, &mut self.numbered.notes)
             .and_then(|ops| looked_up(&words, &page, &ops))
@@ -39,8 +39,8 @@ impl PlacementStrategy for AnchorPlacement<'_> {
     /// Errors: as in the current text, and `stale.changed` if lines between the ends of a range changed, or another change
     /// has made the edit.
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
-        let EditedFile { call, place, now, .. } = file;
-        let words = anchor_map(call, place, &now.snapshot)?;
+        let EditedFile { call, path, now, .. } = file;
+        let words = anchor_map(call, path, &now.snapshot)?;
         let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
         let Some(had) = words.words_of_text(seen.text()) else { return Err(file.version_unavailable()) };
         let theirs = ChangeSet::diff(seen, &now.snapshot);

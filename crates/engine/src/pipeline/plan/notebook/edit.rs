@@ -15,11 +15,11 @@ use emendate_history::LineSet;
 use serde_json::{Value, json};
 
 /// Plans edits of cells.
-pub(crate) fn plan_cells(call: Call<'_>, place: SafePath, ops: &[Op], options: &CallOptions) -> Result<FilePlan> {
-    let now = placement::load_for_edit(call, &place, call.version(&place)?, ops, options)?;
-    let count = Notebook::read(now.snapshot.text()).map_err(|error| error.evidence(place.shown()))?.cells().len();
+pub(crate) fn plan_cells(call: Call<'_>, path: SafePath, ops: &[Op], options: &CallOptions) -> Result<FilePlan> {
+    let now = placement::load_for_edit(call, &path, call.version(&path)?, ops, options)?;
+    let count = Notebook::read(now.snapshot.text()).map_err(|error| error.evidence(path.shown()))?.cells().len();
     let ops: Vec<Op> = ops.iter().map(|op| notebook::with_clearing(op, call.config().clear_outputs)).collect();
-    let file = EditedFile { call, options, place, now };
+    let file = EditedFile { call, options, path, now };
     let mut plan = placement::plan(file, &mut CellPlacement { ops: &ops })?;
     let done = plan.outcome.ops.iter().filter_map(|it| Some((it, notebook::of(ops.get(it.op)?)?.act)));
     let (mut more, mut less) = (0, 0);
@@ -44,14 +44,14 @@ struct CellPlacement<'o> {
 impl PlacementStrategy for CellPlacement<'_> {
     fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, note }: KnownLines) -> Result<PlacedEdits> {
         let now = &file.now.snapshot;
-        cells_shown(file.call.caller, &file.place, now, &lines, self.ops)?;
+        cells_shown(file.call.caller, &file.path, now, &lines, self.ops)?;
         let mut resolved = resolve(now, self.ops, OpOrder::Together, file.options.resolve_settings(false))?;
         resolved.notes.extend(note);
         Ok(PlacedEdits::new(resolved, lines))
     }
 
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
-        cells_shown(file.call.caller, &file.place, seen, &lines, self.ops)?;
+        cells_shown(file.call.caller, &file.path, seen, &lines, self.ops)?;
         let ops = carried(file, seen, &lines, self.ops)?;
         let now = &file.now.snapshot;
         let lines_seen = base::carry_lines(&lines, seen, &ChangeSet::diff(seen, now));
@@ -63,27 +63,27 @@ impl PlacementStrategy for CellPlacement<'_> {
 
 /// Carries the edits over to the current notebook. A changed cell is shown with the refusal.
 fn carried(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<Vec<Op>> {
-    let EditedFile { place, now, .. } = file;
+    let EditedFile { path, now, .. } = file;
     let then = Notebook::read(seen.text()).map_err(|_| file.version_unavailable())?;
     let present = Notebook::read(now.snapshot.text())?;
     notebook::carry(&then, &present, ops).map_err(|blocked| {
         let cell = blocked.now.and_then(|at| Some((at, present.cells().get(at)?)));
-        let error = blocked.error.evidence(place.shown());
+        let error = blocked.error.evidence(path.shown());
         let error = if ops.len() > 1 { error.prefixed(&format!("edits[{}]: ", blocked.op)) } else { error };
         let Some((_, cell)) = cell else {
-            return error.next(advice!["Call ", raw_path::read(place, Value::Null), ", then send the edit again."]);
+            return error.next(advice!["Call ", raw_path::read(path, Value::Null), ", then send the edit again."]);
         };
         let theirs = ChangeSet::diff(seen, &now.snapshot);
         let mut known = base::carry_lines(lines, seen, &theirs);
         let (from, to) = present.lines(cell, now.snapshot.lines());
         known.add(from as u64, to as u64);
         let unkept = file.mark_shown(known);
-        error.next(unkept.map_or_else(|| stale::shown_above(place, "the cell"), Advice::from))
+        error.next(unkept.map_or_else(|| stale::shown_above(path, "the cell"), Advice::from))
     })
 }
 
 /// Refuses to replace or delete cells that were never shown.
-fn cells_shown(caller: &CallContext, place: &SafePath, base: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<()> {
+fn cells_shown(caller: &CallContext, path: &SafePath, base: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<()> {
     if lines.is_all() || caller.allows_unread() {
         return Ok(());
     }
@@ -108,8 +108,8 @@ fn cells_shown(caller: &CallContext, place: &SafePath, base: &Snapshot, lines: &
     Err(Error::new(Code::ReadPartial, "Cells that were never shown cannot be replaced or deleted.")
         .evidence(notebook.listed(&unseen))
         .next(
-            advice!["Call ", raw_path::read(place, json!({ "cells": cells })), ", then send this call again."]
-                .or(advice!["Call ", raw_path::read(place, Value::Null), ", then send this call again."]),
+            advice!["Call ", raw_path::read(path, json!({ "cells": cells })), ", then send this call again."]
+                .or(advice!["Call ", raw_path::read(path, Value::Null), ", then send this call again."]),
         )
         .fact("missing", unseen))
 }

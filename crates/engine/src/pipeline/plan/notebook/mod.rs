@@ -19,17 +19,17 @@ const LOCATED_EDITS_MAX: usize = 20;
 const EDITED_AS_TEXT_NOTE: &str = "The notebook is not valid JSON, so it was edited as text.";
 
 /// True for a file with the extension of a notebook.
-pub(crate) fn is_named(place: &SafePath) -> bool {
-    place.absolute().extension().is_some_and(|it| it.eq_ignore_ascii_case("ipynb"))
+pub(crate) fn is_named(path: &SafePath) -> bool {
+    path.absolute().extension().is_some_and(|it| it.eq_ignore_ascii_case("ipynb"))
 }
 
 /// Returns the warning about a notebook that was edited as text.
 pub(crate) fn text_edit_warning(
-    place: &SafePath,
+    path: &SafePath,
     before: &Snapshot,
     ops: &[emendate_core::OpOutcome],
 ) -> Option<String> {
-    let broken = !ops.is_empty() && is_named(place) && !before.is_binary() && !notebook::is_json(before.text());
+    let broken = !ops.is_empty() && is_named(path) && !before.is_binary() && !notebook::is_json(before.text());
     (broken && !before.text().trim().is_empty()).then(|| EDITED_AS_TEXT_NOTE.to_owned())
 }
 
@@ -38,24 +38,24 @@ const NOTEBOOK_TOOL: &str = "notebook_edit";
 
 /// Refuses text edits of a notebook, and determines the equivalent call on its cells. A notebook with malformed
 /// JSON is edited as text, because nothing else could repair it.
-pub(crate) fn refuse_text_edit(call: Call<'_>, place: &SafePath, now: &Snapshot, ops: &[Op]) -> Result<()> {
-    if !is_named(place) || now.is_binary() || !notebook::is_json(now.text()) {
+pub(crate) fn refuse_text_edit(call: Call<'_>, path: &SafePath, now: &Snapshot, ops: &[Op]) -> Result<()> {
+    if !is_named(path) || now.is_binary() || !notebook::is_json(now.text()) {
         return Ok(());
     }
     let error = Error::new(Code::FileNotebook, "File is a Jupyter Notebook. Use the NotebookEdit to edit this file.")
-        .evidence(place.shown());
+        .evidence(path.shown());
     let notebook = match Notebook::read(now.text()) {
         Ok(notebook) => notebook,
         Err(why) => return Err(error.evidence(why.message()).next(why.advice())),
     };
-    let known = call.sessions(place).latest(&call.caller.session, key(place)).ok().flatten();
+    let known = call.sessions(path).latest(&call.caller.session, key(path)).ok().flatten();
     let first = if known.is_none() && !call.caller.allows_unread() {
-        vec!["Call ".into(), raw_path::read(place, Value::Null), ", then ".into()]
+        vec!["Call ".into(), raw_path::read(path, Value::Null), ", then ".into()]
     } else {
         vec!["Call ".into()]
     };
     let tool = || Phrase::Tool(NOTEBOOK_TOOL);
-    match edit_target(&notebook, place, now, ops) {
+    match edit_target(&notebook, path, now, ops) {
         NotebookEditTarget::Call(call) if call.to_string().len() <= SUGGESTED_CALL_CHARS_MAX => Err(error
             .next(advice_from(&first, vec![Phrase::Call(NOTEBOOK_TOOL, call.clone()), ".".into()]))
             .fact("call", call)),
@@ -73,7 +73,7 @@ pub(crate) fn refuse_text_edit(call: Call<'_>, place: &SafePath, now: &Snapshot,
         }
         NotebookEditTarget::Cells(_) if notebook.cells().is_empty() => {
             let call =
-                json!({ "notebook_path": place.shown(), "edit_mode": "insert", "cell_type": "code", "new_source": "" });
+                json!({ "notebook_path": path.shown(), "edit_mode": "insert", "cell_type": "code", "new_source": "" });
             Err(error
                 .evidence("It has no cells.")
                 .next(advice_from(&first, vec![Phrase::Call(NOTEBOOK_TOOL, call), ", for example.".into()])))
@@ -102,7 +102,7 @@ enum NotebookEditTarget {
     Cells(Vec<usize>),
 }
 
-fn edit_target(notebook: &Notebook<'_>, place: &SafePath, now: &Snapshot, ops: &[Op]) -> NotebookEditTarget {
+fn edit_target(notebook: &Notebook<'_>, safe_path: &SafePath, now: &Snapshot, ops: &[Op]) -> NotebookEditTarget {
     let mut sources: BTreeMap<usize, String> = BTreeMap::new();
     let (mut cells, mut whole) = (Vec::new(), !ops.is_empty() && ops.len() <= LOCATED_EDITS_MAX);
     for op in ops.iter().take(LOCATED_EDITS_MAX) {
@@ -146,7 +146,7 @@ fn edit_target(notebook: &Notebook<'_>, place: &SafePath, now: &Snapshot, ops: &
             edit
         })
         .collect();
-    let path = place.shown();
+    let path = safe_path.shown();
     NotebookEditTarget::Call(match &mut *edits {
         [only] => {
             let mut call = json!({ "notebook_path": path });

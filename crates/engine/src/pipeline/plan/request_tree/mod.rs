@@ -79,10 +79,10 @@ pub(crate) fn plan(
         plans: Overlay::default(),
         broken: HashSet::new(),
         moved_away: HashMap::new(),
-        leaving: targets.iter().filter(|it| it.ask.leaves()).map(|it| it.place.absolute().to_owned()).collect(),
+        leaving: targets.iter().filter(|it| it.action.leaves()).map(|it| it.path.absolute().to_owned()).collect(),
         failed: false,
         rejected: String::new(),
-        bases: targets.iter().filter_map(|it| Some((it.place.absolute().to_owned(), it.base?))).collect(),
+        bases: targets.iter().filter_map(|it| Some((it.path.absolute().to_owned(), it.base?))).collect(),
         preimages: preimages(targets, options),
         leftovers: Vec::new(),
         registers,
@@ -98,13 +98,13 @@ pub(crate) fn plan(
         call.caller.advance()?;
         tree.check_call_size()?;
         let Err(error) = done else { continue };
-        let again = removed_before(call, options.origin, &target.place, &error).filter(|_| target.ask.leaves());
+        let again = removed_before(call, options.origin, &target.path, &error).filter(|_| target.action.leaves());
         if again.is_some() || targets.len() == 1 && !options.patch.reject {
             return Err(again.unwrap_or(error));
         }
         tree.broken.extend(target.paths().map(Path::to_owned));
         tree.reject(target, None);
-        errors.push(error.prefixed(&format!("{}: ", target.place.shown())));
+        errors.push(error.prefixed(&format!("{}: ", target.path.shown())));
     }
     tree.write_leftovers()?;
     let mut plans = relocate::final_plans(tree.plans);
@@ -114,8 +114,8 @@ pub(crate) fn plan(
         let display = &mut plan.display;
         display.header = options.header.or(display.header).filter(|_| options.anchor_format.is_none());
         display.anchor_format = options.anchor_format.or(display.anchor_format).filter(|_| options.header.is_none());
-        display.name = display.header.map(|_| name_in_header(call, &plan.place)).unwrap_or_default();
-        plan.outcome.notes.extend(notebook::text_edit_warning(&plan.place, &plan.before, &plan.outcome.ops));
+        display.name = display.header.map(|_| name_in_header(call, &plan.path)).unwrap_or_default();
+        plan.outcome.notes.extend(notebook::text_edit_warning(&plan.path, &plan.before, &plan.outcome.ops));
     }
     if options.partial && !plans.is_empty() && !tree.failed {
         // Failures of the whole request are reported with the first plan that has a reply of its own.
@@ -131,36 +131,36 @@ pub(crate) fn plan(
 
 impl RequestTree<'_> {
     fn step(&mut self, step: usize, target: &ActionTarget) -> Result<()> {
-        let ActionTarget { place, to, ask, mode, .. } = target;
+        let ActionTarget { path, to, action, mode, .. } = target;
         // Files that leave may be in a directory that becomes a file.
-        let entered = if ask.leaves() { None } else { Some(place) };
-        for place in [entered, to.as_ref()].into_iter().flatten() {
-            self.not_below_a_file(place)?;
+        let entered = if action.leaves() { None } else { Some(path) };
+        for path in [entered, to.as_ref()].into_iter().flatten() {
+            self.not_below_a_file(path)?;
         }
-        match (ask, to) {
+        match (action, to) {
             (FileAction::Edit { ops, order }, _) => {
-                let plan = self.edit(place, ops, *order).map_err(|error| self.explain_error(place, ops, error))?;
+                let plan = self.edit(path, ops, *order).map_err(|error| self.explain_error(path, ops, error))?;
                 self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
                 let left_out: Vec<usize> = self.plans[plan].outcome.failed.iter().filter_map(op_index).collect();
                 self.reject(target, Some(&left_out));
             }
             (FileAction::Write(content), _) => {
                 let content = WrittenText { content, fence: target.fence.as_ref() };
-                self.add(plan_write(self.call, place.clone(), content, self.options)?);
+                self.add(plan_write(self.call, path.clone(), content, self.options)?);
             }
             (FileAction::Create(file), _) => {
-                let plan = self.create(place, file)?;
+                let plan = self.create(path, file)?;
                 self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
             }
-            (FileAction::Delete { text }, _) => self.delete(place, text.as_deref())?,
+            (FileAction::Delete { text }, _) => self.delete(path, text.as_deref())?,
             (FileAction::Move { ops, .. }, Some(to)) => {
-                self.move_file(Relocation { step, from: place, to, ops, copied: false, mode: *mode })?;
+                self.move_file(Relocation { step, from: path, to, ops, copied: false, mode: *mode })?;
             }
             (FileAction::Copy { ops, .. }, Some(to)) => {
-                self.relocate(Relocation { step, from: place, to, ops, copied: true, mode: *mode })?;
+                self.relocate(Relocation { step, from: path, to, ops, copied: true, mode: *mode })?;
             }
             (FileAction::Binary(change), _) => {
-                let plan = self.binary(place, change)?;
+                let plan = self.binary(path, change)?;
                 plan.executable = mode.map(|mode| mode == FileMode::Executable).or(plan.executable);
             }
             _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
@@ -185,8 +185,8 @@ impl RequestTree<'_> {
     }
 
     /// Errors: [`Code::PathNotRegular`] for a path below an entry that this call creates and that is not a directory.
-    fn not_below_a_file(&self, place: &SafePath) -> Result<()> {
-        let above = place.absolute().ancestors().skip(1);
+    fn not_below_a_file(&self, safe_path: &SafePath) -> Result<()> {
+        let above = safe_path.absolute().ancestors().skip(1);
         let Some(plan) = above.filter_map(|path| self.plans.get(path)).find(|plan| plan.target != TargetState::Nothing)
         else {
             return Ok(());
@@ -194,14 +194,14 @@ impl RequestTree<'_> {
         let what = if plan.target == TargetState::File { "file" } else { "symbolic link" };
         Err(Error::new(
             Code::PathNotRegular,
-            format!("The path lies below a {what} that this call has at {}.", plan.place.shown()),
+            format!("The path lies below a {what} that this call has at {}.", plan.path.shown()),
         )
-        .evidence(place.shown())
+        .evidence(safe_path.shown())
         .next("Choose another path for one of the two."))
     }
 
-    fn explain_error(&self, place: &SafePath, ops: &[Op], error: Error) -> Error {
-        done_before(self.call, self.options, place, &error).unwrap_or_else(|| with_advice(self.call, place, ops, error))
+    fn explain_error(&self, path: &SafePath, ops: &[Op], error: Error) -> Error {
+        done_before(self.call, self.options, path, &error).unwrap_or_else(|| with_advice(self.call, path, ops, error))
     }
 
     /// Records edits that are skipped: those with these indices, or all.
@@ -209,28 +209,28 @@ impl RequestTree<'_> {
         if !self.options.partial {
             return;
         }
-        let ops = target.ask.ops().iter().enumerate();
+        let ops = target.action.ops().iter().enumerate();
         let ops = ops.filter(|(nth, _)| only.is_none_or(|only| only.contains(nth)));
-        let path = target.place.relative().to_string_lossy();
+        let path = target.path.relative().to_string_lossy();
         let text = reject::text(&emendate_os::paths::with_slashes(&path), ops.map(|(_, op)| op));
-        let rejects = target.rejects.as_ref().filter(|_| !text.is_empty() && path_exists(&self.call, &target.place));
+        let rejects = target.rejects.as_ref().filter(|_| !text.is_empty() && path_exists(&self.call, &target.path));
         self.leftovers.extend(rejects.map(|rejects| (rejects.clone(), text.clone())));
         self.rejected.push_str(&text);
     }
 
     /// Plans the reject files, which receive the hunks that were skipped; existing ones are replaced.
     fn write_leftovers(&mut self) -> Result<()> {
-        for (place, text) in std::mem::take(&mut self.leftovers) {
-            let mut plan = match self.opened(&place)? {
+        for (path, text) in std::mem::take(&mut self.leftovers) {
+            let mut plan = match self.opened(&path)? {
                 Some(now) if !now.snapshot.is_binary() => {
                     let changes = whole_change(&now.snapshot, &text)?;
-                    FilePlan::edit(place, now, without_ops(changes), LineSet::all())
+                    FilePlan::edit(path, now, without_ops(changes), LineSet::all())
                 }
-                Some(_) => return Err(file_exists(&place.shown(), None)),
+                Some(_) => return Err(file_exists(&path.shown(), None)),
                 None => {
-                    let before = empty_file_text(&self.call, &place, self.options)?;
+                    let before = empty_file_text(&self.call, &path, self.options)?;
                     let changes = replace_all_bytes(&before, before.codec().encode(&text)?);
-                    FilePlan::create(place, before, without_ops(changes))
+                    FilePlan::create(path, before, without_ops(changes))
                 }
             };
             plan.outcome.notes.push("Holds the hunks that could not be applied.".to_owned());
@@ -243,18 +243,18 @@ impl RequestTree<'_> {
     /// Also returns a note for the reply.
     fn three_way(
         &self,
-        place: &SafePath,
+        path: &SafePath,
         ops: &[Op],
         order: OpOrder,
         options: &CallOptions,
     ) -> Result<(Option<FilePlan>, Option<String>)> {
-        let Some(id) = self.preimages.get(place.absolute()) else { return Ok((None, None)) };
-        let Some(now) = self.call.snapshot(place, options.declared, "")? else { return Ok((None, None)) };
-        Ok(match preimage(self.call.caller, place, &now, id)? {
+        let Some(id) = self.preimages.get(path.absolute()) else { return Ok((None, None)) };
+        let Some(now) = self.call.snapshot(path, options.declared, "")? else { return Ok((None, None)) };
+        Ok(match preimage(self.call.caller, path, &now, id)? {
             Preimage::Current => (None, None),
             Preimage::Other(seen) => {
                 let ops = OrderedOps { ops, order };
-                let file = EditedFile { call: self.call, options, place: place.clone(), now };
+                let file = EditedFile { call: self.call, options, path: path.clone(), now };
                 (Some(plan_three_way(file, &seen, ops)?), None)
             }
             Preimage::Unknown(why) => {
@@ -267,91 +267,91 @@ impl RequestTree<'_> {
     }
 
     /// Returns the options for a file, with the version that the text refers to.
-    fn options(&self, place: &SafePath) -> CallOptions {
-        let named = self.bases.get(place.absolute()).copied();
+    fn options(&self, path: &SafePath) -> CallOptions {
+        let named = self.bases.get(path.absolute()).copied();
         // Dependent steps, files that are written together and those that get a mode need their whole texts.
         let whole = self.options.whole || self.targets.len() > 1 || self.targets.iter().any(|it| it.mode.is_some());
         CallOptions { tag: named.or(self.options.tag), whole, ..*self.options }
     }
 
-    fn plan_at(&self, place: &SafePath) -> Option<usize> {
-        self.plans.position(place.absolute())
+    fn plan_at(&self, path: &SafePath) -> Option<usize> {
+        self.plans.position(path.absolute())
     }
 
     /// Adds a plan, or replaces the one for the same path.
     fn add(&mut self, plan: FilePlan) -> usize {
-        let place = plan.place.clone();
-        self.plans.put(place.absolute(), plan)
+        let path = plan.path.clone();
+        self.plans.put(path.absolute(), plan)
     }
 
     /// Edits a file as the earlier steps leave it.
-    fn edit(&mut self, place: &SafePath, ops: &[Op], order: OpOrder) -> Result<usize> {
-        let Some(at) = self.plan_at(place) else {
-            let plan = self.first_edit(place, ops, order)?;
+    fn edit(&mut self, path: &SafePath, ops: &[Op], order: OpOrder) -> Result<usize> {
+        let Some(at) = self.plan_at(path) else {
+            let plan = self.first_edit(path, ops, order)?;
             self.places += plan.outcome.ops.iter().map(|op| op.places).sum::<usize>();
             return Ok(self.add(plan));
         };
         if self.plans[at].target != TargetState::File {
-            return Err(file_gone(&place.shown()));
+            return Err(file_gone(&path.shown()));
         }
         self.places += add_edits(&mut self.plans[at], ops, order, self.options)?;
         Ok(at)
     }
 
     /// Edits a file that no earlier step changed.
-    fn first_edit(&mut self, place: &SafePath, ops: &[Op], order: OpOrder) -> Result<FilePlan> {
+    fn first_edit(&mut self, path: &SafePath, ops: &[Op], order: OpOrder) -> Result<FilePlan> {
         if ops.is_empty() {
-            return self.load(place);
+            return self.load(path);
         }
-        let options = self.options(place);
+        let options = self.options(path);
         if line_edits::are_line_edits(ops) {
-            return plan_rows(self.call, place.clone(), ops, &options, &mut self.registers);
+            return plan_rows(self.call, path.clone(), ops, &options, &mut self.registers);
         } else if anchor_map::are_anchor_edits(ops) {
-            return plan_anchor_edits(self.call, place.clone(), ops, &options);
+            return plan_anchor_edits(self.call, path.clone(), ops, &options);
         } else if core_notebook::are(ops) {
-            return plan_cells(self.call, place.clone(), ops, &options);
+            return plan_cells(self.call, path.clone(), ops, &options);
         }
-        let note = match self.three_way(place, ops, order, &options)? {
+        let note = match self.three_way(path, ops, order, &options)? {
             (Some(plan), _) => return Ok(plan),
             (None, note) => note,
         };
-        let plan = plan_edit(self.call, place.clone(), ops, order, &options);
+        let plan = plan_edit(self.call, path.clone(), ops, order, &options);
         let mut plan = plan.map_err(|error| note.iter().cloned().fold(error, Error::evidence))?;
         plan.outcome.notes.extend(note);
         Ok(plan)
     }
 
     /// Loads a file from disk.
-    fn load(&self, place: &SafePath) -> Result<FilePlan> {
-        let now = self.opened(place)?.ok_or_else(|| file_not_found(self.call, place))?;
-        let known = self.call.sessions(place).latest(&self.call.caller.session, key(place))?;
+    fn load(&self, path: &SafePath) -> Result<FilePlan> {
+        let now = self.opened(path)?.ok_or_else(|| file_not_found(self.call, path))?;
+        let known = self.call.sessions(path).latest(&self.call.caller.session, key(path))?;
         let lines = known.filter(|it| it.content == now.snapshot.id()).map_or_else(LineSet::none, |it| it.lines);
-        Ok(FilePlan::unchanged(place.clone(), now, lines))
+        Ok(FilePlan::unchanged(path.clone(), now, lines))
     }
 
     /// Loads a file from disk; a binary one as bytes.
-    fn opened(&self, place: &SafePath) -> Result<Option<LoadedFile>> {
-        self.call.load_file(place, self.options.declared)
+    fn opened(&self, path: &SafePath) -> Result<Option<LoadedFile>> {
+        self.call.load_file(path, self.options.declared)
     }
 
-    fn create(&mut self, place: &SafePath, file: &NewFile) -> Result<usize> {
-        match self.plan_at(place) {
+    fn create(&mut self, path: &SafePath, file: &NewFile) -> Result<usize> {
+        match self.plan_at(path) {
             Some(at) if self.plans[at].target == TargetState::Nothing => return self.replace(at, file),
-            Some(_) => return Err(file_exists(&place.shown(), None)),
+            Some(_) => return Err(file_exists(&path.shown(), None)),
             None => {}
         }
-        if !self.is_freed(place) {
+        if !self.is_freed(path) {
             let text = if let NewFile::Text(text) = file { Some(text) } else { None };
             let may_replace = text.is_some() && self.options.overwrite;
-            if let Some(now) = if may_replace { None } else { self.opened(place)? } {
-                return Err(file_exists(&place.shown(), text.map(|text| (&now.snapshot, &**text))));
+            if let Some(now) = if may_replace { None } else { self.opened(path)? } {
+                return Err(file_exists(&path.shown(), text.map(|text| (&now.snapshot, &**text))));
             }
             if let Some(content) = text {
                 let content = WrittenText { content, fence: None };
-                return Ok(self.add(plan_write(self.call, place.clone(), content, self.options)?));
+                return Ok(self.add(plan_write(self.call, path.clone(), content, self.options)?));
             }
         }
-        let plan = FilePlan::replace_entry(place.clone(), CurrentState::Nothing, TargetState::File);
+        let plan = FilePlan::replace_entry(path.clone(), CurrentState::Nothing, TargetState::File);
         let at = self.add(plan);
         self.replace(at, file)
     }
@@ -369,9 +369,9 @@ impl RequestTree<'_> {
                 plan_after_removal(plan, now, text, self.options)?;
             }
             (NewFile::Text(text), _) => {
-                plan.before = empty_file_text(&self.call, &plan.place, self.options)?;
+                plan.before = empty_file_text(&self.call, &plan.path, self.options)?;
                 plan.changes = replace_all_bytes(&plan.before, plan.before.codec().encode(text)?);
-                plan.outcome.notes.extend(new_text_notes(&plan.place, text, self.options)?);
+                plan.outcome.notes.extend(new_text_notes(&plan.path, text, self.options)?);
             }
             (NewFile::Bytes(bytes), _) => {
                 plan.before = Snapshot::binary(Vec::new());
@@ -385,16 +385,16 @@ impl RequestTree<'_> {
         Ok(at)
     }
 
-    fn delete(&mut self, place: &SafePath, text: Option<&str>) -> Result<()> {
-        let plan = match self.plan_at(place) {
-            Some(at) if self.plans[at].target == TargetState::Nothing => return Err(file_gone(&place.shown())),
+    fn delete(&mut self, path: &SafePath, text: Option<&str>) -> Result<()> {
+        let plan = match self.plan_at(path) {
+            Some(at) if self.plans[at].target == TargetState::Nothing => return Err(file_gone(&path.shown())),
             Some(at) => at,
             None => {
-                let plan = match self.call.store().read_link(place)? {
+                let plan = match self.call.store().read_link(path)? {
                     Some(target) => {
-                        FilePlan::replace_entry(place.clone(), CurrentState::Link(target), TargetState::Nothing)
+                        FilePlan::replace_entry(path.clone(), CurrentState::Link(target), TargetState::Nothing)
                     }
-                    None => self.removable(place)?,
+                    None => self.removable(path)?,
                 };
                 self.add(plan)
             }
@@ -415,18 +415,18 @@ impl RequestTree<'_> {
     }
 
     /// Loads a file that may be deleted: in the version that the caller saw, if it saw it.
-    fn removable(&self, place: &SafePath) -> Result<FilePlan> {
-        let now = self.opened(place)?.ok_or_else(|| file_not_found(self.call, place))?;
-        check_unchanged(self.call, &self.options(place), place, &now)?;
-        Ok(FilePlan::unchanged(place.clone(), now, LineSet::all()))
+    fn removable(&self, path: &SafePath) -> Result<FilePlan> {
+        let now = self.opened(path)?.ok_or_else(|| file_not_found(self.call, path))?;
+        check_unchanged(self.call, &self.options(path), path, &now)?;
+        Ok(FilePlan::unchanged(path.clone(), now, LineSet::all()))
     }
 
-    fn binary(&mut self, place: &SafePath, change: &BinaryChange) -> Result<&mut FilePlan> {
-        let at = match self.plan_at(place) {
+    fn binary(&mut self, path: &SafePath, change: &BinaryChange) -> Result<&mut FilePlan> {
+        let at = match self.plan_at(path) {
             Some(at) if self.plans[at].target == TargetState::File => at,
-            Some(_) => return Err(file_gone(&place.shown())),
+            Some(_) => return Err(file_gone(&path.shown())),
             None => {
-                let plan = self.removable(place)?;
+                let plan = self.removable(path)?;
                 self.add(plan)
             }
         };
@@ -445,7 +445,7 @@ fn preimages(targets: &[ActionTarget], options: &CallOptions) -> HashMap<PathBuf
     const DIGITS_MIN: usize = 7;
     let named = targets.iter().filter(|_| options.patch.three_way);
     let named = named.filter(|it| it.preimage.as_ref().is_some_and(|id| id.len() >= DIGITS_MIN));
-    named.filter_map(|it| Some((it.place.absolute().to_owned(), it.preimage.clone()?))).collect()
+    named.filter_map(|it| Some((it.path.absolute().to_owned(), it.preimage.clone()?))).collect()
 }
 
 fn op_index(error: &Error) -> Option<usize> {

@@ -59,31 +59,31 @@ impl RequestTree<'_> {
         }
         // The entry at the target may be moved away in this same request.
         if let Some(later) = self.leaving(step, to) {
-            let ActionTarget { place, ask, .. } = &self.targets[later];
-            if let FileAction::Move { ops, .. } = ask {
-                let taken = self.take_source(later, place, ops, false)?;
+            let ActionTarget { path, action, .. } = &self.targets[later];
+            if let FileAction::Move { ops, .. } = action {
+                let taken = self.take_source(later, path, ops, false)?;
                 self.moved_away.insert(later, taken);
             }
         }
         plan.current = self.destination_state(to)?;
-        plan.place = to.clone();
+        plan.path = to.clone();
         plan.executable = mode.map(|mode| mode == FileMode::Executable);
         self.add(plan);
         Ok(())
     }
 
     /// Returns the later step that moves the entry at a path away.
-    fn leaving(&self, step: usize, place: &SafePath) -> Option<usize> {
+    fn leaving(&self, step: usize, path: &SafePath) -> Option<usize> {
         let later = self.targets.iter().enumerate().skip(step + 1);
         let mut moves = later.filter(|(nth, target)| {
-            matches!(target.ask, FileAction::Move { .. })
-                && target.place.absolute() == place.absolute()
+            matches!(target.action, FileAction::Move { .. })
+                && target.path.absolute() == path.absolute()
                 // A move onto itself frees nothing.
-                && target.to.as_ref().is_some_and(|to| to.absolute() != place.absolute())
+                && target.to.as_ref().is_some_and(|to| to.absolute() != path.absolute())
                 && !self.moved_away.contains_key(nth)
         });
         // An entry that an earlier step leaves there, or is yet to place there, is not affected by this one.
-        moves.next().map(|(nth, _)| nth).filter(|_| self.plan_at(place).is_none() && path_exists(&self.call, place))
+        moves.next().map(|(nth, _)| nth).filter(|_| self.plan_at(path).is_none() && path_exists(&self.call, path))
     }
 
     /// Takes a file from its path; the remaining plan deletes it, unless it is copied.
@@ -177,15 +177,15 @@ impl RequestTree<'_> {
     /// True for a path below a file that the request removes, and for a directory from which it removes files: one becomes a
     /// directory, the other a file. git sorts patches by name, so the removal may come later. The store checks that nothing
     /// else is in the directory.
-    pub(super) fn is_freed(&self, place: &SafePath) -> bool {
+    pub(super) fn is_freed(&self, safe_path: &SafePath) -> bool {
         if self.leaving.is_empty() {
             return false;
         }
-        let path = place.absolute();
+        let path = safe_path.absolute();
         if path.ancestors().skip(1).any(|above| self.is_removed(above)) {
             return true;
         }
-        let is_directory = matches!(self.opened(place), Err(error) if error.code() == Code::PathNotRegular);
+        let is_directory = matches!(self.opened(safe_path), Err(error) if error.code() == Code::PathNotRegular);
         is_directory && self.leaving.iter().any(|other| *other != path && other.starts_with(path))
     }
 
@@ -197,8 +197,8 @@ impl RequestTree<'_> {
     }
 }
 
-fn origin(place: &SafePath, copied: bool) -> SourceFile {
-    SourceFile { place: place.clone(), copied }
+fn origin(path: &SafePath, copied: bool) -> SourceFile {
+    SourceFile { path: path.clone(), copied }
 }
 
 /// Returns the combined plans of all steps: a file that was moved and then deleted, or moved back, was not moved.
@@ -209,12 +209,12 @@ pub(super) fn final_plans(plans: Overlay<Path, FilePlan>) -> Vec<FilePlan> {
 
 /// Returns a plan without a source that it no longer has. `moved_on`: the content of the path is at another path now.
 fn without_lost_source(moved_on: bool, mut plan: FilePlan) -> FilePlan {
-    let is_back = plan.source_file.as_ref().is_some_and(|origin| origin.place.absolute() == plan.place.absolute());
+    let is_back = plan.source_file.as_ref().is_some_and(|origin| origin.path.absolute() == plan.path.absolute());
     if plan.target == TargetState::Nothing && (plan.source_file.is_some() || plan.is_move_source != moved_on) {
         return FilePlan {
             is_move_source: moved_on,
             outcome: PlanOutcome { notes: plan.outcome.notes, ..PlanOutcome::default() },
-            ..FilePlan::replace_entry(plan.place, plan.current, TargetState::Nothing)
+            ..FilePlan::replace_entry(plan.path, plan.current, TargetState::Nothing)
         };
     }
     if is_back {

@@ -9,12 +9,12 @@ use crate::{Durability, FileVersion, FileWrite, LocalStore, NameSet, NewState, P
 /// Performs the engine's steps for one edit, and returns the names of the system calls.
 fn edit(local: &LocalStore, path: &Path, wanted: &NameSet, durability: Durability) -> Vec<&'static str> {
     let ran = run(&[], || {
-        let place = local.resolve_path(path).unwrap();
-        local.walk_components(place.root(), place.relative(), wanted).unwrap();
-        let FileVersion { bytes, meta, .. } = local.read(&place, 1 << 20, Vec::new()).unwrap().unwrap();
+        let safe_path = local.resolve_path(path).unwrap();
+        local.walk_components(safe_path.root(), safe_path.relative(), wanted).unwrap();
+        let FileVersion { bytes, meta, .. } = local.read(&safe_path, 1 << 20, Vec::new()).unwrap().unwrap();
         let expect = Precondition::Version { bytes: &bytes, meta: &meta };
         let pieces: [&[u8]; 2] = [b"new ", &bytes];
-        let writes = [FileWrite { path: &place, precondition: expect, new_state: NewState::content(&pieces) }];
+        let writes = [FileWrite { path: &safe_path, precondition: expect, new_state: NewState::content(&pieces) }];
         let staged = local.stage(&writes, durability).unwrap();
         staged.preview();
         staged.commit().unwrap();

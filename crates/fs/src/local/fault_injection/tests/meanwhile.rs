@@ -123,8 +123,8 @@ fn next_write_sweeps_orphaned_temporary_files_only() {
     let held = std::fs::File::create(fixture.root.join(".b.0123456789abcdef.tmp~")).unwrap();
     emendate_os::fs::flock(&held, emendate_os::fs::FlockOperation::LockExclusive).unwrap();
     let local = fixture.open();
-    let place = local.resolve_path(&fixture.root.join("new")).unwrap();
-    drop(local.stage(&[file_write(&place)], Durability::None).unwrap());
+    let path = local.resolve_path(&fixture.root.join("new")).unwrap();
+    drop(local.stage(&[file_write(&path)], Durability::None).unwrap());
     let names: Vec<String> =
         std::fs::read_dir(&fixture.root).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
     assert!(!names.iter().any(|name| name == left), "{names:?}");

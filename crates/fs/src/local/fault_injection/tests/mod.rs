@@ -162,16 +162,16 @@ impl JournaledRoot {
         let folders: Vec<PathBuf> =
             self.tree().into_iter().filter_map(|(path, thing)| (thing == Thing::Folder).then_some(path)).collect();
         for folder in std::iter::once(self.root.clone()).chain(folders.iter().map(|it| self.root.join(it))) {
-            let place = local.resolve_path(&folder.join("probe")).unwrap();
-            drop(local.stage(&[file_write(&place)], Durability::None).unwrap());
+            let safe_path = local.resolve_path(&folder.join("probe")).unwrap();
+            drop(local.stage(&[file_write(&safe_path)], Durability::None).unwrap());
         }
         let left: Vec<PathBuf> = self.tree().into_keys().filter(|path| path.to_string_lossy().contains('~')).collect();
         assert!(left.is_empty(), "{why}: left behind {left:?}");
     }
 }
 
-fn file_write(place: &SafePath) -> FileWrite<'_> {
-    FileWrite { path: place, precondition: Precondition::Missing, new_state: NewState::content(&[b"x"]) }
+fn file_write(path: &SafePath) -> FileWrite<'_> {
+    FileWrite { path, precondition: Precondition::Missing, new_state: NewState::content(&[b"x"]) }
 }
 
 fn walk(root: &Path, tree: &mut Tree) {
@@ -218,25 +218,25 @@ impl Prepared {
     fn new(local: &LocalStore, root: &Path, (_, asks): Operation) -> Prepared {
         let one = |&(name, ask): &(&str, Ask)| {
             let path = root.join(name);
-            let place = local.resolve_no_follow(&path).unwrap_or_else(|_| {
+            let safe_path = local.resolve_no_follow(&path).unwrap_or_else(|_| {
                 // A directory that this operation makes of a file.
                 let (top, rest) = name.split_once('/').unwrap();
                 let removed = local.resolve_no_follow(&root.join(top)).unwrap();
                 local.resolve_below(&removed, Path::new(rest)).unwrap()
             });
             let exists = path.symlink_metadata().is_ok_and(|meta| !meta.is_dir());
-            let link = if exists { local.read_link(&place).unwrap() } else { None };
+            let link = if exists { local.read_link(&safe_path).unwrap() } else { None };
             let version =
-                if link.is_some() || !exists { None } else { local.read(&place, 1 << 20, Vec::new()).unwrap() };
+                if link.is_some() || !exists { None } else { local.read(&safe_path, 1 << 20, Vec::new()).unwrap() };
             let like = local.resolve_path(&root.join(if let Ask::Like(_, like) = ask { like } else { "a" })).unwrap();
-            (place, version, link, ask, like)
+            (safe_path, version, link, ask, like)
         };
         Prepared { files: asks.iter().map(one).collect() }
     }
 
     fn go(&self, local: &LocalStore, level: Durability) -> Result<Vec<WriteReport>> {
-        let source = |(place, _, _, ask, _): &Found| match ask {
-            Ask::Spliced => local.source(place),
+        let source = |(path, _, _, ask, _): &Found| match ask {
+            Ask::Spliced => local.source(path),
             _ => Ok(None),
         };
         let sources: Vec<Option<FileSource>> = self.files.iter().map(source).collect::<Result<_>>()?;
@@ -253,11 +253,11 @@ impl Prepared {
             .files
             .iter()
             .zip(texts.iter().zip(&sources))
-            .map(|((place, version, link, ask, like), (pieces, source))| {
+            .map(|((path, version, link, ask, like), (pieces, source))| {
                 if let (Some(source), Some(version)) = (source, version) {
                     let expect = Precondition::Content { source, content: ContentId::of(&version.bytes) };
                     return FileWrite {
-                        path: place,
+                        path,
                         precondition: expect,
                         new_state: NewState::Spliced { source, chunks: &SPLICED },
                     };
@@ -286,7 +286,7 @@ impl Prepared {
                     Ask::Link(target) => NewState::Link { target: OsStr::new(target) },
                     Ask::Gone | Ask::Spliced => NewState::Absent,
                 };
-                FileWrite { path: place, precondition: expect, new_state }
+                FileWrite { path, precondition: expect, new_state }
             })
             .collect();
         local.stage(&writes, level)?.commit()

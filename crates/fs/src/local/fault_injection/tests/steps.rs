@@ -15,10 +15,10 @@ fn meanwhile(
     work: impl FnOnce(&std::path::Path),
 ) -> emendate_core::Result<()> {
     let path = fixture.root.join("a");
-    let place = local.resolve_path(&path).unwrap();
-    let old = local.read(&place, 1 << 20, Vec::new()).unwrap().unwrap();
+    let safe_path = local.resolve_path(&path).unwrap();
+    let old = local.read(&safe_path, 1 << 20, Vec::new()).unwrap().unwrap();
     let expect = Precondition::Version { bytes: &old.bytes, meta: &old.meta };
-    let writes = [FileWrite { path: &place, precondition: expect, new_state: NewState::content(&[b"new"]) }];
+    let writes = [FileWrite { path: &safe_path, precondition: expect, new_state: NewState::content(&[b"new"]) }];
     let staged = local.stage(&writes, Durability::Power)?;
     work(&path);
     staged.commit().map(drop)
