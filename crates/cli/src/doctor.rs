@@ -7,6 +7,7 @@ use crate::{output, styled};
 use emendate::core::Result;
 use emendate::fs::{LocalStore, Probe, Store as _};
 use emendate::history::{Database, HistoryLimits, root_key};
+use emendate::tallies::EventFileCheck;
 use emendate::{Engine, PROJECT_FILES};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -24,6 +25,8 @@ struct Findings {
     clients: Vec<Registration>,
     /// Language servers: name, program, whether it exists, and the file that configures it.
     servers: Vec<(String, String, bool, String)>,
+    /// The file of events, if there is one.
+    events: Option<EventFileCheck>,
     notices: Vec<String>,
     problems: Vec<String>,
 }
@@ -80,6 +83,8 @@ fn gather_findings(context: &CliContext<'_>) -> Findings {
             found.notices.extend(engine.notices());
             found.problems.extend(engine.config().broken().map(str::to_owned));
             found.servers(&engine);
+            found.events = engine.examine_event_file();
+            found.problems.extend(found.events.iter().filter_map(|events| events.problem.clone()));
             found.formatters(&engine);
         }
         // A root that cannot be opened has already been reported.
@@ -184,6 +189,7 @@ fn as_json(context: &CliContext<'_>, found: &Findings) -> Value {
         "state": { "directory": state_name(context).map(|path| path_text(&path)), "databases": databases },
         "clients": found.clients.iter().map(Registration::json).collect::<Vec<Value>>(),
         "languageServers": found.servers.iter().map(|(name, program, there, origin)| json!({ "name": name, "program": program, "installed": there, "origin": origin })).collect::<Vec<Value>>(),
+        "events": found.events.as_ref().map(|events| json!({ "path": path_text(&events.path), "writable": events.problem.is_none() })),
         "notices": found.notices,
         "problems": found.problems,
         "telemetry": false,
@@ -246,6 +252,10 @@ fn print<W: std::io::Write>(
     }
     for (path, opens) in &found.databases {
         out.plain(&format!("          {} {}", if *opens { "opens" } else { "does not open:" }, path.display()))?;
+    }
+    if let Some(EventFileCheck { path, problem }) = &found.events {
+        let cannot = if problem.is_some() { "cannot be written: " } else { "" };
+        out.plain(&format!("events    {cannot}{}", path.display()))?;
     }
     for client in &found.clients {
         out.plain(&format!("client    {}", client.line()))?;

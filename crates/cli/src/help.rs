@@ -11,6 +11,7 @@ use std::io::Write as _;
 
 pub(crate) const READ: &str = "\
 Several files are shown one after the other; with --json, each is one JSON object on a line of its own.
+Of an empty file nothing is printed but a note on standard error.
 
 Examples:
   emend read src/main.rs                  the first 2000 lines, numbered
@@ -117,7 +118,8 @@ Examples:
   emend prompt --json                             every format with an example";
 
 pub(crate) const SCHEMA: &str = "\
-Text formats have a grammar in Lark's notation, for constrained decoding; the others a JSON schema.
+Formats of JSON have a schema. apply_patch, hashline and hashline_put have a grammar in Lark's notation, for
+constrained decoding; search_replace, whole_file, elided and unified_diff have neither: see emend prompt FORMAT.
 
 Examples:
   emend schema apply_patch > apply_patch.lark

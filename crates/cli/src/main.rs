@@ -168,11 +168,19 @@ fn dispatch(cli: &Cli) -> u8 {
         Command::Trust { revoke } => trust::trust(&context(UnreadPolicy::Allow), *revoke),
         Command::Stats(args) => stats::run(&context(UnreadPolicy::Allow), args),
         Command::Doctor => doctor::run(&context(UnreadPolicy::Allow), cli.global.json),
-        Command::Tour => tour::run(cli.global.dry_run),
-        Command::Completions { shell } => help::completions(*shell),
-        Command::Man { command } => help::man(command.as_deref()),
+        Command::Tour => as_text(cli, "tour").and_then(|()| tour::run(cli.global.dry_run)),
+        Command::Completions { shell } => as_text(cli, "completions").and_then(|()| help::completions(*shell)),
+        Command::Man { command } => as_text(cli, "man").and_then(|()| help::man(command.as_deref())),
     };
     outcome.unwrap_or_else(|error| show_refusal(cli, error))
+}
+
+/// Refuses `--json` for a command that prints a text which is no data.
+fn as_text(cli: &Cli, command: &str) -> emendate::core::Result<()> {
+    if cli.global.json {
+        return Err(files::usage(&format!("emend {command} has no output in JSON."), "Omit --json."));
+    }
+    Ok(())
 }
 
 /// Shows an error of a command without a tool; returns the exit status.

@@ -89,7 +89,7 @@ impl<W: Write> StyledWriter<W> {
             return answer.reminders.iter().try_for_each(|note| self.note(note));
         }
         colors.write(self, &answer.text, &answer.data)?;
-        if !answer.text.ends_with('\n') {
+        if !answer.text.is_empty() && !answer.text.ends_with('\n') {
             self.plain("")?;
         }
         answer.reminders.iter().try_for_each(|note| self.note(note))
@@ -231,7 +231,14 @@ pub(crate) fn reply(context: &CliContext<'_>, reply: &Reply, view: ChangeView, c
             let shown = match view {
                 ChangeView::Stat => out.stat(answer),
                 ChangeView::Summary => out.summaries(answer),
-                ChangeView::Diff => out.answer(&for_people(answer, tool, context.global.utc), colors),
+                ChangeView::Diff => {
+                    let mut answer = for_people(answer, tool, context.global.utc);
+                    if tool == "read" && answer.text.is_empty() {
+                        // Standard output is the file, which is empty.
+                        std::mem::take(&mut answer.reminders).iter().for_each(|text| note(text));
+                    }
+                    out.answer(&answer, colors)
+                }
             };
             status(reply, tool, shown.and_then(|()| out.flush()), 0)
         }

@@ -35,8 +35,8 @@ pub enum Note {
         base: MergeBase,
         /// Text that the edit matched as context had changed.
         context_changed: bool,
-        /// Edits of the call that the other side had made already.
-        already_made: Vec<u32>,
+        /// Names of the edits of the call that the other side had made already.
+        already_made: Vec<String>,
     },
     /// Both sides of a conflict were written, between markers.
     ConflictMarkers,
@@ -149,7 +149,7 @@ impl fmt::Display for Note {
     }
 }
 
-fn merged(f: &mut fmt::Formatter<'_>, base: MergeBase, context_changed: bool, already_made: &[u32]) -> fmt::Result {
+fn merged(f: &mut fmt::Formatter<'_>, base: MergeBase, context_changed: bool, already_made: &[String]) -> fmt::Result {
     f.write_str(match base {
         MergeBase::Seen => "File was modified externally. Changes have been merged.",
         MergeBase::OfPatch => "Merged with the version that the patch was made for.",
@@ -159,7 +159,7 @@ fn merged(f: &mut fmt::Formatter<'_>, base: MergeBase, context_changed: bool, al
     }
     for (nth, edit) in already_made.iter().enumerate() {
         f.write_str(if nth == 0 { " Already done by the other side: " } else { ", " })?;
-        write!(f, "edits[{edit}]")?;
+        f.write_str(edit)?;
     }
     f.write_str(if already_made.is_empty() { "" } else { "." })
 }

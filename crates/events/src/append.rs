@@ -55,6 +55,16 @@ fn open_log(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
+/// Examines whether lines can be appended, without appending any. Creates a missing file, as the first line would do.
+pub(crate) fn examine(path: &Path) -> io::Result<()> {
+    let file = open_log(path)?;
+    // Not all file systems say how much space is left.
+    if emendate_os::fs::fstatvfs(&file).is_ok_and(|space| space.f_bavail == 0) {
+        return Err(io::Error::new(io::ErrorKind::StorageFull, "no space is left"));
+    }
+    Ok(())
+}
+
 /// Opens a file to append to, and creates it if it is missing.
 fn open_to_append(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(files::NONBLOCK).open(path)

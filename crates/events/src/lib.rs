@@ -23,7 +23,7 @@ pub use models::{SessionModels, push_model};
 pub use refusals::{Refusal, newest_refusals, push_refusal};
 pub use tally::{ASKED, CallTally, TOKEN_BYTES, TallyKey, TallyRow};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -35,6 +35,15 @@ const UNWRITTEN_EVENTS_MAX: usize = 1024;
 const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
 /// Pause after a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// The file of events, and whether it can be written.
+#[derive(Clone, Debug)]
+pub struct EventFileCheck {
+    /// The file.
+    pub path: PathBuf,
+    /// A sentence that says why lines cannot be written; `None` if they can.
+    pub problem: Option<String>,
+}
 
 /// Destinations of events.
 #[derive(Debug, Default)]
@@ -115,6 +124,13 @@ impl Sink {
         self.paths && self.file.is_some()
     }
 
+    /// Examines the file of events, if there is one, without writing a line. Creates a missing file.
+    pub fn examine_file(&self) -> Option<EventFileCheck> {
+        let (path, _) = self.file.as_ref()?;
+        let problem = append::examine(path).err().map(|error| unwritable(path, &error));
+        Some(EventFileCheck { path: path.clone(), problem })
+    }
+
     /// Queues an event. The next [`Sink::flush`] writes it.
     pub fn push(&self, event: Event) {
         if !self.is_kept() {
@@ -176,7 +192,7 @@ impl Sink {
         if let Some((path, bytes)) = &self.file {
             let lines: String = events.iter().map(|event| event.to_line(self.paths)).collect();
             let said = append::append(path, lines.as_bytes(), *bytes, append::rotate);
-            said.map_err(|error| format!("Events cannot be written to {}: {error}.", path.display()))?;
+            said.map_err(|error| unwritable(path, &error))?;
         }
         if let Some(path) = &self.counters {
             let lines = counts::lines(events);
@@ -194,6 +210,11 @@ impl Sink {
     fn waiting(&self) -> MutexGuard<'_, EventQueue> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Says why the file of events cannot be written.
+fn unwritable(path: &Path, error: &std::io::Error) -> String {
+    format!("Events cannot be written to {}: {error}.", path.display())
 }
 
 impl Drop for Sink {

@@ -10,6 +10,9 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value};
 
+/// Maximum number of messages in a batch, whose answers are kept until all are there.
+pub(crate) const BATCH_MESSAGES_MAX: usize = 50;
+
 /// A parsed line.
 pub(crate) enum InputLine {
     /// A message for the service.
@@ -37,6 +40,18 @@ pub(crate) fn read(line: &[u8]) -> InputLine {
             id_scan::of(line),
         ),
     }
+}
+
+/// Returns the messages of a body that is a batch; `None` for any other.
+#[cfg(feature = "http")]
+pub(crate) fn batch(body: &[u8]) -> Option<Vec<Value>> {
+    let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body).trim_ascii();
+    body.starts_with(b"[").then(|| serde_json::from_slice(body).ok())?
+}
+
+/// The refusal of a batch with more messages than allowed.
+pub(crate) fn too_many_messages() -> String {
+    format!("The batch has more than {BATCH_MESSAGES_MAX} messages; send several.")
 }
 
 /// Parses one message.

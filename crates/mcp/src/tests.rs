@@ -330,8 +330,11 @@ async fn batch_is_answered_at_once_where_the_revision_has_batches() {
     let mut ids: Vec<String> = answers.as_array().unwrap().iter().map(|answer| answer["id"].to_string()).collect();
     ids.sort();
     assert_eq!(ids, ["51", "52", "52", "null"], "{answers}");
-    client.send(b"[]").await;
-    assert_eq!(client.line().await["error"]["code"], -32600);
+    let many = vec![json!({ "jsonrpc": "2.0", "id": 53, "method": "ping" }); crate::message::BATCH_MESSAGES_MAX + 1];
+    for refused in ["[]".to_owned(), Value::Array(many).to_string()] {
+        client.send(refused.as_bytes()).await;
+        assert_eq!(client.line().await["error"]["code"], -32600);
+    }
     client.send(br#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#).await;
     assert!(client.ask("ping", json!({})).await["result"].is_object());
     let prompt = client.ask("prompts/get", json!({ "name": "nope" })).await;

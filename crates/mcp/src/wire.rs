@@ -3,7 +3,7 @@
 
 use crate::batches::{Batch, Batches, OutputLine};
 use crate::id_scan::IdScan;
-use crate::message::{self, InputLine};
+use crate::message::{self, BATCH_MESSAGES_MAX, InputLine};
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
@@ -234,6 +234,9 @@ where
         }
         if lines.is_empty() {
             return self.refuse(ErrorData::invalid_request("This batch is empty.", None), None);
+        }
+        if lines.len() > BATCH_MESSAGES_MAX {
+            return self.refuse(ErrorData::invalid_request(message::too_many_messages(), None), None);
         }
         let mut batch = Batch::default();
         for line in lines {

@@ -43,6 +43,7 @@ const FAILURES: &[(&str, i32, &str)] = &[
     ("show --from x", 2, "Omit --from for the first files."),
     ("reviewed 99", 10, "Call emend history"),
     ("preview", 16, "or give its name as --format."),
+    ("apply nameless.diff", 16, "or give the path of the file as --file."),
     ("restore a.txt@99", 10, "Call emend history"),
 ];
 
@@ -61,6 +62,7 @@ fn errors_name_options_and_arguments() {
     workspace.put("a.py", "def one():\n    return 1\n");
     workspace.put("n.ipynb", NOTEBOOK);
     workspace.put("change.diff", "--- a/a.txt\n+++ b/a.txt\n@@ -4 +4 @@\n-end\n+the end  \n");
+    workspace.put("nameless.diff", "@@ -4 +4 @@\n-end\n+the end\n");
     workspace.run(&["edit", "a.py", "--old", "return 1", "--new", "return 2"]).exits(0);
     workspace.run(&["edit", "a.py", "--old", "return 2", "--new", "return 3", "--session", "other"]).exits(0);
     let fields = fields();

@@ -114,6 +114,10 @@ fn completions_and_manual_pages_are_printed() {
     let page = workspace.run(&["man", "edit"]).exits(0).out;
     assert!(page.contains("emend\\-edit") && page.contains(&format!("emend {}", env!("CARGO_PKG_VERSION"))), "{page}");
     workspace.run(&["man", "nope"]).exits(2);
+    for text in [&["man"][..], &["completions", "bash"], &["tour"]] {
+        let refused = workspace.run(&[text, &["--json"]].concat()).exits(2).json();
+        assert_eq!((&refused["code"], &refused["next"]), (&json!("call.invalid"), &json!("Omit --json.")), "{refused}");
+    }
 }
 
 #[test]
@@ -204,6 +208,27 @@ fn doctor_reports_the_setup() {
         workspace.run(&["doctor", "--json", "--state", "none"]).exits(0).json()["state"]["directory"],
         Value::Null
     );
+}
+
+#[test]
+fn doctor_examines_the_event_file() {
+    let workspace = TestWorkspace::new();
+    std::fs::create_dir(workspace.beside("d")).unwrap();
+    let (directory, file) = (workspace.beside("d"), workspace.beside("e/events.jsonl"));
+    let events = |path: &std::path::Path, more: &[&str], code| {
+        let options = ["--events", path.to_str().unwrap(), "doctor"];
+        workspace.run(&[&options, more].concat()).exits(code).out
+    };
+    assert!(!workspace.run(&["doctor"]).exits(0).out.contains("\nevents "));
+    let said = events(&directory, &[], 1);
+    assert!(said.contains(&format!("events    cannot be written: {}", directory.display())), "{said}");
+    assert!(said.contains("problem   Events cannot be written to ") && said.contains("Is a directory"), "{said}");
+    assert!(events(std::path::Path::new("/dev/full"), &[], 1).contains("it is not a regular file"));
+    // A dry run writes no events, and creates nothing.
+    assert!(!events(&file, &["--dry-run"], 0).contains("\nevents ") && !file.exists());
+    let json: Value = serde_json::from_str(&events(&file, &["--json"], 0)).unwrap();
+    assert_eq!(json["events"], json!({ "path": file.display().to_string(), "writable": true }));
+    assert_eq!(std::fs::read(&file).unwrap(), b"");
 }
 
 #[test]

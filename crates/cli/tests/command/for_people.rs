@@ -124,6 +124,15 @@ fn quiet_stat_and_several_files() {
 }
 
 #[test]
+fn empty_file_prints_nothing_but_a_note() {
+    let workspace = TestWorkspace::with("");
+    let read = workspace.run(&["read", "a.txt"]).exits(0);
+    assert_eq!((&*read.out, read.err.contains("note: Warning: the file exists but")), ("", true), "{read:?}");
+    let read = workspace.run(&["read", "a.txt", "--quiet"]).exits(0);
+    assert_eq!(read.out + &read.err, "");
+}
+
+#[test]
 fn people_get_notes_instead_of_reminders() {
     let reminder = "<system-reminder>a line of the file</system-reminder>\n";
     let workspace = TestWorkspace::with(&("one\n".repeat(2500) + reminder));

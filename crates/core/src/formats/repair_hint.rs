@@ -1,9 +1,10 @@
 //! Hints for texts that are almost in a format: the form that they resemble and, if it is certain, the corrected text.
 
 use super::ranges::outermost;
-use super::{hashline, name, text_formats, tool_calls};
+use super::unified_diff::nameless_hunk_advice;
+use super::{hashline, name, text_formats, tool_calls, whole_file};
 use crate::advice;
-use crate::advice::Phrase;
+use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::Error;
 use crate::work;
@@ -16,7 +17,7 @@ struct RepairHint {
     /// A sentence about the form that the text resembles.
     what: &'static str,
     /// The next call that would work.
-    next: &'static str,
+    next: Advice,
     /// The corrected text.
     converted: Option<String>,
 }
@@ -48,6 +49,7 @@ fn likeness(text: &str) -> Option<RepairHint> {
         entities,
         json_edits,
         nameless_diff,
+        headless_diff,
         other_markers,
         indented_markers,
         conflict,
@@ -72,7 +74,7 @@ fn escaped_line_ends(text: &str) -> Option<RepairHint> {
     outermost(&decoded)?;
     Some(RepairHint {
         what: "Its line ends are written as `\\n`, two characters: the text was escaped once too often.",
-        next: "Send it with real line ends.",
+        next: "Send it with real line ends.".into(),
         converted: Some(decoded),
     })
 }
@@ -81,7 +83,7 @@ fn escaped_line_ends(text: &str) -> Option<RepairHint> {
 fn entities(text: &str) -> Option<RepairHint> {
     work::lines(text).any(is_escaped_marker).then_some(RepairHint {
         what: "The markers of its blocks are written with the entities &lt; and &gt;.",
-        next: ENTITY_ADVICE,
+        next: ENTITY_ADVICE.into(),
         converted: None,
     })
 }
@@ -101,7 +103,7 @@ fn json_edits(text: &str) -> Option<RepairHint> {
     let converted = tool_calls::hint(text)?;
     Some(RepairHint {
         what: "It looks like the arguments of a tool that edits one file, as JSON.",
-        next: "Call the tool edit, multi_edit or write with these arguments, with the absolute path of the file; name the file, and apply takes them, too.",
+        next: "Call the tool edit, multi_edit or write with these arguments, with the absolute path of the file; name the file, and apply takes them, too.".into(),
         converted: serde_json::to_string_pretty(&converted).ok(),
     })
 }
@@ -122,8 +124,33 @@ fn nameless_diff(text: &str) -> Option<RepairHint> {
     let hunks: Vec<&str> = work::lines(text).skip(first).take_while(|line| !line.starts_with("```")).collect();
     Some(RepairHint {
         what: "It looks like a unified diff that names no file.",
-        next: "Put --- and +++ lines with the path of the file above the first @@, or name the file in the call.",
+        next: nameless_hunk_advice("--- and +++ lines with the path of the file"),
         converted: Some(format!("--- a/{path}\n+++ b/{path}\n{}\n", hunks.join("\n"))),
+    })
+}
+
+/// Recognizes the fence of a diff without headers. With the name of the file above the fence, the diff can be completed.
+fn headless_diff(text: &str) -> Option<RepairHint> {
+    let mut above: Vec<&str> = Vec::new();
+    let mut lines = work::lines(text).skip_while(|line| {
+        let opens = name::fence(line).is_some_and(|(_, _, info)| !whole_file::may_be_file(info));
+        above.push(line);
+        !opens
+    });
+    let open = name::fence(lines.next()?)?;
+    let closes = |line: &&str| name::fence(line).is_some_and(|it| (it.0, it.2) == (open.0, "") && it.1 >= open.1);
+    let body: Vec<&str> = lines.take_while(|line| !closes(line)).collect();
+    let is_headless = !body.iter().any(|line| line.starts_with("@@") || line.starts_with("--- "));
+    if !is_headless || !body.iter().any(|line| line.starts_with(['+', '-'])) {
+        return None;
+    }
+    above.pop();
+    let path = name::above(above.into_iter().rev());
+    let is_marked = body.iter().all(|line| line.is_empty() || line.starts_with([' ', '+', '-']));
+    Some(RepairHint {
+        what: "There is the fence of a diff, but in it no header of a file or a hunk.",
+        next: "Put --- and +++ lines with the path of the file above its lines, then a line @@; each line begins with a space, - or +.".into(),
+        converted: path.filter(|_| is_marked).map(|path| format!("--- a/{path}\n+++ b/{path}\n@@\n{}\n", body.join("\n"))),
     })
 }
 
@@ -231,7 +258,9 @@ fn other_markers(text: &str) -> Option<RepairHint> {
         .collect();
     (opened > 0).then(|| RepairHint {
         what: "It looks like SEARCH/REPLACE blocks with other words after the markers.",
-        next: "Write the markers as <<<<<<< SEARCH, =======, >>>>>>> REPLACE, below the file's path on a line of its own.",
+        next:
+            "Write the markers as <<<<<<< SEARCH, =======, >>>>>>> REPLACE, below the file's path on a line of its own."
+                .into(),
         converted: (opened == divided && divided == closed).then_some(converted),
     })
 }
@@ -251,7 +280,7 @@ fn indented_markers(text: &str) -> Option<RepairHint> {
     }) && divided)
         .then_some(RepairHint {
             what: "It looks like SEARCH/REPLACE blocks whose markers are indented, quoted or too short.",
-            next: "Begin the lines <<<<<<< SEARCH, ======= and >>>>>>> REPLACE in the first column.",
+            next: "Begin the lines <<<<<<< SEARCH, ======= and >>>>>>> REPLACE in the first column.".into(),
             converted: None,
         })
 }
@@ -260,7 +289,7 @@ fn indented_markers(text: &str) -> Option<RepairHint> {
 fn conflict(text: &str) -> Option<RepairHint> {
     (has_line(text, "<<<<<<< ") && has_line(text, "=======") && has_line(text, ">>>>>>> ")).then_some(RepairHint {
         what: "It looks like a merge conflict: the words after the markers are not SEARCH and REPLACE.",
-        next: "Write <<<<<<< SEARCH, the lines as they are, =======, the new lines, >>>>>>> REPLACE, below the file's path.",
+        next: "Write <<<<<<< SEARCH, the lines as they are, =======, the new lines, >>>>>>> REPLACE, below the file's path.".into(),
         converted: None,
     })
 }
@@ -277,7 +306,7 @@ fn numbered_ops(text: &str) -> Option<RepairHint> {
         .find_map(|line| numbered_verb(verbs, line.trim_end_matches(':')).or_else(|| tagged_header(line.trim_end())));
     looks.map(|()| RepairHint {
         what: "It looks like hashline operations, but not all of them.",
-        next: "Write the header line with the path and the tag as read shows it, and below it one operation per line, each followed by its lines with + in front.",
+        next: "Write the header line with the path and the tag as read shows it, and below it one operation per line, each followed by its lines with + in front.".into(),
         converted: hashline::convert(text),
     })
 }
@@ -300,7 +329,7 @@ fn nameless_fence(text: &str) -> Option<RepairHint> {
     let fences = work::lines(text).filter(|line| line.trim_start().starts_with("```")).count();
     (fences >= 2).then_some(RepairHint {
         what: "There is a fence with text in it, but no file name right above it.",
-        next: "To write a whole file, put its path alone on the line above the fence; to change a part, use one of the other formats.",
+        next: "To write a whole file, put its path alone on the line above the fence; to change a part, use one of the other formats.".into(),
         converted: None,
     })
 }
@@ -345,6 +374,8 @@ mod tests {
         assert_eq!(diff, "--- a/FILE\n+++ b/FILE\n@@ -1 +1 @@\n-a\n+b\n");
         let diff = looks("src/a.rs\n```diff\n@@\n-a\n+b\n```\n", "names no file").unwrap();
         assert_eq!(diff, "--- a/src/a.rs\n+++ b/src/a.rs\n@@\n-a\n+b\n");
+        let diff = looks("In `src/a.rs`:\n\n```diff\n a\n-b\n+c\n```\n", "no header").unwrap();
+        assert_eq!(diff, "--- a/src/a.rs\n+++ b/src/a.rs\n@@\n a\n-b\n+c\n");
         let block = looks("a.rs\n<<<<<<< OLD\na\n=======\nb\n>>>>>>> NEW\n", "other words").unwrap();
         assert_eq!(block, "a.rs\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n");
         for (text, part) in [
@@ -352,6 +383,8 @@ mod tests {
             ("<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n", "merge conflict"),
             ("[a.rs#1A2B]\n", "hashline"),
             ("replace 3..4:\n+x\n", "hashline"),
+            ("```patch\n-b\n+c\n```\n", "no header"),
+            ("src/a.rs\n```diff\na\n-b\n+c\n```\n", "no header"),
             ("```rust\nfn main() {}\n```\n", "no file name"),
         ] {
             assert_eq!(looks(text, part), None);

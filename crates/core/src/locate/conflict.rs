@@ -206,13 +206,14 @@ fn hunk_name(hunks: &[&Hunk], at: usize) -> String {
     format!("hunk {} (line {} of the patch)", at + 1, hunks[at].source_line)
 }
 
-/// Creates the error for overlaps found while joining splices (of the occurrences of one `replace_all`, for example).
-pub(crate) fn overlaps(overlaps: &[Overlap]) -> Error {
+/// Creates the error for overlaps found while joining splices (of the occurrences of one `replace_all`, for example) of
+/// these operations.
+pub(crate) fn overlaps(ops: &[Op], overlaps: &[Overlap]) -> Error {
     let pairs: Vec<Clash> = overlaps
         .iter()
         .map(|it| (ConflictKind::Overlap, it.first.min(it.second) as usize, it.first.max(it.second) as usize))
         .collect();
-    let name = |at: usize| format!("edits[{at}]");
+    let name = |at: usize| ops.get(at).map_or_else(|| format!("edits[{at}]"), |op| op.name(at));
     report(&pairs, name)
         .unwrap_or_else(|| Error::new(Code::EditOverlap, "Edit conflicts detected; nothing was written."))
 }
@@ -466,10 +467,24 @@ fn occurs_in_result(finder: &memmem::Finder<'_>, text: &str, written: Span) -> b
 #[cfg(test)]
 mod tests {
     use super::{SearchMethod, TargetSearch, occurs_in_result, steady};
+    use crate::locate::op::{ExpectedMatches, Locator, Op, TextQuery};
+    use crate::text::change::Overlap;
     use crate::text::multi_search::Needles;
     use crate::text::span::Span;
     use memchr::memmem;
     use proptest::prelude::*;
+
+    #[test]
+    fn overlaps_name_blocks_by_their_line() {
+        let op = |line| {
+            let find = TextQuery { source_line: line, ..TextQuery::new("a", ExpectedMatches::Unique) };
+            Op { at: Locator::Find(find), text: String::new() }
+        };
+        let overlap = [Overlap { first: 1, second: 0, span: Span::new(0, 1) }];
+        let error = super::overlaps(&[op(3), op(9)], &overlap);
+        assert!(error.to_string().contains("the block on line 3 and the block on line 9"), "{error}");
+        assert!(super::overlaps(&[op(0), op(0)], &overlap).to_string().contains("edits[0] and edits[1]"));
+    }
 
     proptest! {
         #[test]

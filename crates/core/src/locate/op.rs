@@ -278,7 +278,7 @@ impl Op {
     }
 
     /// Returns the name of the operation in messages; `index` is its place among those of its file.
-    pub(crate) fn name(&self, index: usize) -> String {
+    pub fn name(&self, index: usize) -> String {
         match &self.at {
             Locator::Find(find) if find.source_line > 0 => format!("the block on line {}", find.source_line),
             Locator::Hunk(hunk) => format!("hunk {} (line {} of the patch)", index + 1, hunk.source_line),

@@ -143,7 +143,7 @@ pub fn resolve_texts(base: &Snapshot, edits: &[TextEdit]) -> Result<ResolvedEdit
             splices.push(splice(base, &part, 0)?.with_read_span(base.raw_span(edit.span)));
         }
     }
-    let changes = ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
+    let changes = ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&[], &overlaps))?;
     if changes.is_empty() {
         return Err(no_change());
     }
@@ -239,7 +239,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
     let failed = tolerated(failed, tried.len(), ops.len(), settings)?;
     let changes = match &*outcomes {
         [one] => one.changes.clone(),
-        _ => ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?,
+        _ => ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(ops, &overlaps))?,
     };
     Ok(ResolvedEdit { changes, ops: outcomes, failed, notes: Notes::new() })
 }
@@ -365,7 +365,7 @@ fn outcome(base: &Snapshot, index: usize, op: &Op, placed: PlacedOp) -> OpOutcom
         source_line: op.source_line(),
         new: op.text.clone(),
         tier: placed.found.tier,
-        places: placed.found.matches.len(),
+        places: byte_order_mark::changed_places(op, &placed),
         old,
         notes: placed.found.notes,
         // Occurrences of one operation never overlap, so this cannot fail; an empty set would only shorten the report.

@@ -19,6 +19,7 @@ use crate::tools::preview::{self, LinePreview};
 use crate::tools::remarks::Remarks;
 use crate::tools::review::Review;
 use emendate_core::{Handle, Op, Result, Vocabulary};
+use emendate_events::EventFileCheck;
 use emendate_fs::Store;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -83,6 +84,11 @@ impl Engine {
     /// Takes the messages for a person about the configuration and the session store; each is returned once.
     pub fn notices(&self) -> Vec<String> {
         self.context.notices()
+    }
+
+    /// Examines the file of events, if there is one, without writing a line. Creates a missing file. A dry run has none.
+    pub fn examine_event_file(&self) -> Option<EventFileCheck> {
+        self.context.events.examine_file()
     }
 
     /// Adds a message for a person.

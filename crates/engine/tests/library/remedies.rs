@@ -320,6 +320,31 @@ fn every_remedy_fits_the_schemas_of_its_profile() {
     }
 }
 
+#[test]
+fn undo_of_an_operation_whose_file_is_gone_can_be_followed() {
+    let mut followed = 0;
+    for Profile { name, views, .. } in PROFILES {
+        let Some(undo) = views.iter().find(|offer| offer.tool == "undo") else { continue };
+        let fixture = EngineFixture::with("a.txt", "one\n");
+        let caller = CallContext::default();
+        fixture.read("a.txt").result.unwrap();
+        let path = fixture.root.join("a.txt");
+        let edit = json!({ "file_path": path, "old_string": "one", "new_string": "1" });
+        fixture.engine.call(&caller, "edit", edit).result.unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let error = undo.call(&fixture.engine, &caller, json!({})).result.unwrap_err();
+        let (offer, call) = calls(error.next_step(), views).pop().unwrap_or_else(|| panic!("{name}: {error}"));
+        offer.call(&fixture.engine, &caller, call).result.unwrap();
+        if offer.tool == "undo" {
+            assert_eq!(fixture.get("a.txt"), "1\n", "{name}");
+            undo.call(&fixture.engine, &caller, json!({})).result.unwrap();
+        }
+        assert_eq!(fixture.get("a.txt"), "one\n", "{name}");
+        followed += 1;
+    }
+    assert!(followed > 3);
+}
+
 /// Calls that insert text and find their place again.
 fn repeatable(root: &str) -> Vec<(&'static str, Value)> {
     let file = |name: &str| format!("{root}/{name}");

@@ -285,3 +285,30 @@ fn stale_reply_has_both_times_and_their_difference() {
     assert_eq!(error.data()["difference"], "90500ms", "{error}");
     assert!(error.data().contains_key("cachedTime") && error.data().contains_key("currentTime"), "{error}");
 }
+
+#[test]
+fn replies_in_every_line_format_fit_the_output_schema() {
+    let formats = ["numbered", "plain", "hashline", "hashline_put", "anchors", "anchors_tab"];
+    for (nth, marks) in formats.into_iter().enumerate() {
+        let fixture = EngineFixture::trusted(Config::default());
+        fixture.put("a.txt", "one\ntwo\nthree\n");
+        let path = fixture.root.join("a.txt");
+        let edits = json!([{ "old_string": "one", "new_string": "1" }, { "old_string": "two", "new_string": "2" }]);
+        for (tool, input) in [
+            ("edit", json!({ "file_path": path, "old_string": "three", "new_string": "3", "marks": marks })),
+            ("multi_edit", json!({ "file_path": path, "edits": edits, "marks": marks })),
+            ("write", json!({ "file_path": path, "content": format!("{nth}\n"), "marks": marks })),
+            ("undo", json!({})),
+        ] {
+            let reply = ok(&fixture.call(tool, input));
+            let row = emendate::tool(tool).unwrap();
+            let schema = Value::Object(row.output_schema());
+            let fits = jsonschema::validator_for(&schema).unwrap();
+            let errors: Vec<String> = fits.iter_errors(&reply).map(|error| error.to_string()).collect();
+            assert_eq!(errors, Vec::<String>::new(), "{tool} {marks}");
+            let listed = &schema["properties"]["data"]["properties"];
+            let unlisted = reply["data"].as_object().unwrap().keys().find(|name| listed.get(name.as_str()).is_none());
+            assert_eq!(unlisted, None, "{tool} {marks}");
+        }
+    }
+}

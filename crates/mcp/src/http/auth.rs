@@ -23,7 +23,7 @@ use tokio::sync::{Semaphore, watch};
 /// The path of the server. A suffix of a request's path names a session.
 pub(super) const MCP_PATH: &str = "/mcp";
 /// The session header of the older era.
-const SESSION_HEADER: &str = "mcp-session-id";
+pub(super) const SESSION_HEADER: &str = "mcp-session-id";
 /// Bytes of a name in the path.
 const SESSION_NAME_BYTES_MAX: usize = 64;
 type McpService = StreamableHttpService<McpServer, LocalSessionManager>;
@@ -34,13 +34,13 @@ struct RequestSession(String);
 
 /// A receiver that is closed once the client of a request is gone.
 #[derive(Clone)]
-struct RequestClient(watch::Receiver<()>);
+pub(super) struct RequestClient(pub(super) watch::Receiver<()>);
 
 /// The ids of the requests in progress, each with its session.
 type RunningRequests = Arc<Mutex<HashSet<(String, RequestId)>>>;
 
 /// A request in progress.
-struct InFlightRequest {
+pub(super) struct InFlightRequest {
     running: RunningRequests,
     key: (String, RequestId),
 }
@@ -62,7 +62,7 @@ impl Drop for InFlightRequest {
 
 /// The state shared by all connections.
 pub(super) struct AuthLayer {
-    service: McpService,
+    pub(super) service: McpService,
     /// The same service with its own shutdown, for streams that last as long as their client wants.
     standing_streams: McpService,
     sessions: Arc<LocalSessionManager>,
@@ -112,6 +112,9 @@ impl HttpService for AuthLayer {
             Ok(body) => body,
             Err(refusal) => return *refusal.0,
         };
+        if let Some(messages) = message::batch(&body) {
+            return self.answer_batch(&parts, messages).await.unwrap_or_else(|refusal| *refusal.0);
+        }
         let in_flight = match self.understood(&body).await.and_then(|id| self.begin(&parts, id)) {
             Ok(in_flight) => in_flight,
             Err(refusal) => return *refusal.0,
@@ -150,7 +153,7 @@ impl AuthLayer {
     }
 
     /// Registers a request of a session as in progress. Without a session, each request is an exchange of its own.
-    fn begin(&self, parts: &Parts, id: Option<RequestId>) -> Result<Option<InFlightRequest>, HttpRefusal> {
+    pub(super) fn begin(&self, parts: &Parts, id: Option<RequestId>) -> Result<Option<InFlightRequest>, HttpRefusal> {
         let session = parts.headers.get(SESSION_HEADER).and_then(|session| session.to_str().ok());
         let (Some(session), Some(id)) = (session, id) else { return Ok(None) };
         let message = "A request with this id is still running; give every request a different id.";
@@ -224,11 +227,9 @@ impl AuthLayer {
         let message = match message::read(body) {
             InputLine::Message(message) => message,
             InputLine::Fault(error, id) => return Err(fault(error, id)),
-            InputLine::Batch(_) => {
-                let message = "Over HTTP there are no batches; send one message with each request.";
-                return Err(fault(ErrorData::invalid_request(message, None), None));
+            InputLine::Batch(_) | InputLine::Nothing => {
+                return Err(fault(ErrorData::invalid_request("There is no message.", None), None));
             }
-            InputLine::Nothing => return Err(fault(ErrorData::invalid_request("There is no message.", None), None)),
         };
         let begins = matches!(&*message, ClientJsonRpcMessage::Request(it) if matches!(it.request, ClientRequest::InitializeRequest(_)));
         if begins && self.sessions.sessions.read().await.len() >= self.limits.sessions {
@@ -254,7 +255,7 @@ fn transport_config(limits: HttpLimits) -> rmcp::transport::StreamableHttpServer
 }
 
 /// Creates a protocol error.
-fn fault(error: ErrorData, id: Option<RequestId>) -> HttpRefusal {
+pub(super) fn fault(error: ErrorData, id: Option<RequestId>) -> HttpRefusal {
     let message = ServerJsonRpcMessage::error(error, id);
     let mut answer = Response::new(text_body(serde_json::to_vec(&message).unwrap_or_default()));
     *answer.status_mut() = StatusCode::BAD_REQUEST;

@@ -4,6 +4,7 @@
 //! ([`auth`]); `emendate-http` handles connections, time limits, and an orderly shutdown.
 
 mod auth;
+mod batch;
 mod listener;
 #[cfg(test)]
 mod tests;

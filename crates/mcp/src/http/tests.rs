@@ -304,6 +304,41 @@ async fn connections_are_limited_and_released() {
 }
 
 #[tokio::test]
+async fn batch_is_answered_at_once_where_the_revision_has_batches() {
+    let fixture = ServerFixture::new(patient());
+    let session = fixture.session().await;
+    let id = session.lines().next().unwrap().to_owned() + "\r\n";
+    let read = json!({ "name": "read", "arguments": { "file_path": fixture.path("a.txt") } });
+    let read = json!({ "jsonrpc": "2.0", "id": 51, "method": "tools/call", "params": read });
+    let hello = json!({ "jsonrpc": "2.0", "id": 54, "method": "initialize", "params": {
+        "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });
+    let ping = json!({ "jsonrpc": "2.0", "id": 52, "method": "ping" });
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let batch = json!([read, 5, ready, ping, hello, []]);
+    let answer = fixture.talk(fixture.older(&id, &batch).as_bytes()).await;
+    let answers = body(&answer);
+    let ids: Vec<&Value> = answers.as_array().unwrap().iter().map(|answer| &answer["id"]).collect();
+    assert_eq!((status(&answer), ids), ("200", vec![&json!(51), &Value::Null, &json!(52), &json!(54), &Value::Null]));
+    assert!(answers[0]["result"]["content"][0]["text"].as_str().unwrap().contains("two"), "{answers}");
+    // Notifications alone have no answer.
+    assert_eq!(status(&fixture.talk(fixture.older(&id, &json!([ready])).as_bytes()).await), "202");
+    let many = Value::Array(vec![ping.clone(); crate::message::BATCH_MESSAGES_MAX + 1]);
+    let gone = "Mcp-Session-Id: gone\r\n";
+    for (head, batch, part) in [
+        (&*session, json!([ping]), "Only sessions of revision 2025-03-26"),
+        ("", json!([ping]), "Only sessions of revision 2025-03-26"),
+        (&id, json!([]), "is empty"),
+        (&id, many, "more than 50 messages"),
+    ] {
+        let refused = fixture.talk(fixture.older(head, &batch).as_bytes()).await;
+        assert_eq!(status(&refused), "400", "{refused}");
+        assert!(body(&refused)["error"]["message"].as_str().unwrap().contains(part), "{refused}");
+    }
+    assert_eq!(status(&fixture.talk(fixture.older(gone, &json!([ping])).as_bytes()).await), "404");
+    fixture.end().await;
+}
+
+#[tokio::test]
 async fn duplicate_id_in_a_session_is_refused() {
     let fixture = ServerFixture::new(patient());
     std::fs::write(fixture.root.path().join("large.txt"), "a line without it\n".repeat(2_000_000)).unwrap();

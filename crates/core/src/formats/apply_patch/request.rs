@@ -75,6 +75,11 @@ pub(super) fn build(sections: Vec<PatchSection>, mistakes: &mut ApplyPatchMistak
             SectionAction::Delete => FileAction::Delete { text: None },
             SectionAction::Update { to, hunks } => {
                 let empty = hunks.is_empty();
+                if let Some(text) = unmarked_without_change(&hunks) {
+                    let header = format!("*** Update File: {path}");
+                    let what = format!("no chunk of this update changes anything, and lines have no sign: `{text}`.");
+                    out.problem.get_or_insert(PatchProblem::new(line, &header, what, SIGNS_ADVICE));
+                }
                 let ops = out.effective(hunks, mistakes);
                 match (to, known) {
                     (Some(to), _) => {
@@ -116,19 +121,37 @@ pub(super) fn build(sections: Vec<PatchSection>, mistakes: &mut ApplyPatchMistak
     out
 }
 
+/// The advice for an update of which nobody knows which lines are new.
+const SIGNS_ADVICE: &str = "Begin each line with a space (it stays), `-` (removed) or `+` (new); or leave the file out, if it is not to change.";
+
+/// True for a chunk that changes nothing.
+fn is_idle(hunk: &Hunk) -> bool {
+    hunk.open.0 == hunk.open.1 && hunk.old_text() == hunk.new_text()
+}
+
+/// Returns the first line of a chunk without a mark that is not blank.
+fn unmarked(hunk: &Hunk) -> Option<&str> {
+    hunk.lines
+        .iter()
+        .find(|line| line.kind == HunkLineKind::Bare && !line.text.trim().is_empty())
+        .map(|line| &*line.text)
+}
+
+/// Returns the first line without a mark, if no chunk changes anything: such lines may be meant as new ones.
+fn unmarked_without_change(hunks: &[Hunk]) -> Option<&str> {
+    hunks.iter().find_map(unmarked).filter(|_| hunks.iter().all(is_idle)).map(shown)
+}
+
 impl BuiltRequest {
     /// Returns the operations for those chunks that change something. Beside these, a chunk that only has lines without a
     /// mark must be found as well: they may be no lines of the file at all.
     fn effective(&mut self, hunks: Vec<Hunk>, mistakes: &mut ApplyPatchMistakes) -> Vec<Op> {
         self.edits += hunks.len();
-        let is_idle = |hunk: &Hunk| hunk.open.0 == hunk.open.1 && hunk.old_text() == hunk.new_text();
-        let is_bare =
-            |hunk: &Hunk| hunk.lines.iter().any(|line| line.kind == HunkLineKind::Bare && !line.text.trim().is_empty());
         let idle: Vec<bool> = hunks.iter().map(is_idle).collect();
         let changes = idle.contains(&false);
         let mut ops = Vec::with_capacity(hunks.len());
         for (hunk, is_idle) in hunks.into_iter().zip(idle) {
-            if !is_idle || changes && is_bare(&hunk) {
+            if !is_idle || changes && unmarked(&hunk).is_some() {
                 ops.push(hunk.into_op());
             } else {
                 mistakes.add(ApplyPatchMistake::SamePart, hunk.source_line);

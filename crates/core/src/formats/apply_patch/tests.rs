@@ -180,6 +180,16 @@ fn indented_markers_in_an_update_are_lines_of_the_file() {
 }
 
 #[test]
+fn update_with_unmarked_lines_and_no_change_is_refused() {
+    let idle = "*** Update File: g\n@@\n keep\nmaybe new\n";
+    let error = fails(&patch(&format!("{UPDATE}{idle}")));
+    assert!(error.message().contains("lines have no sign: `maybe new`") && error.data()["line"] == 7, "{error}");
+    // Beside a change of the same file, such lines are searched for; lines with a space are known to stay.
+    assert_eq!(hunks(&parse(&patch(&format!("{UPDATE}@@\nmaybe new\n"))).files[0]).len(), 2);
+    assert_eq!(parse(&patch(&format!("{UPDATE}*** Update File: g\n@@\n keep\n"))).files.len(), 1);
+}
+
+#[test]
 fn chunk_headers_select_a_place() {
     let of = |at: &str| hunk(&patch(UPDATE).replace("@@\n", at));
     assert_eq!(of("@@ def f():\n").scopes, ["def f():"]);

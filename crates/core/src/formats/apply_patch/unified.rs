@@ -3,9 +3,8 @@
 use super::marker::{self, Marker};
 use super::mistakes::ApplyPatchMistake;
 use super::parser::{ApplyPatchParser, ApplyPatchState, HEADERS_ADVICE};
-use crate::formats::Format as _;
 use crate::formats::line_parser::StreamEvent;
-use crate::formats::unified_diff::UnifiedDiff;
+use crate::formats::unified_diff;
 
 impl ApplyPatchParser {
     /// True if a unified diff begins on this line, in place of the first operation.
@@ -18,10 +17,7 @@ impl ApplyPatchParser {
 
     /// Gives this line, and all lines up to the end of the patch, to a parser of unified diffs.
     pub(super) fn begin_unified(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
-        let Some(mut diff) = UnifiedDiff.line_parser(&self.options) else { return };
-        // Messages name lines of the whole request.
-        (1..self.line).for_each(|_| diff.line("", out));
-        self.unified = Some(diff);
+        self.unified = Some(unified_diff::parser_behind(self.line - 1, &self.options));
         self.state = ApplyPatchState::Unified;
         self.note_mistake(ApplyPatchMistake::UnifiedDiff);
         self.unified_line(line, out);

@@ -21,6 +21,7 @@ use super::ranges::contains_any;
 use super::{Format, FormatSpec};
 use crate::locate::op::Request;
 use parser::UnifiedDiffParser;
+pub(super) use parser::nameless_hunk_advice;
 use std::ops::Range;
 
 /// The format.
@@ -54,6 +55,11 @@ impl Format for UnifiedDiff {
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
         Some(Box::new(UnifiedDiffParser::new(options)))
     }
+}
+
+/// Returns a parser for a diff that follows this number of lines of the request.
+pub(super) fn parser_behind(lines: usize, options: &ParseOptions) -> Box<dyn LineParser> {
+    Box::new(UnifiedDiffParser::new(options).behind(lines))
 }
 
 const PROMPT: &str = "\

@@ -8,6 +8,8 @@ use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
 use super::move_sources::{self, RequestOrigin};
 use super::patch::FilePatch;
 use super::range::HunkHeader;
+use crate::advice;
+use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::line_parser::{LineParser, ParseOptions, StreamEvent};
@@ -98,6 +100,12 @@ impl UnifiedDiffParser {
             quiet: false,
             foreign: false,
         }
+    }
+
+    /// Sets the number of the request's lines that precede the text, so that messages name lines of the request.
+    pub(super) fn behind(mut self, lines: usize) -> UnifiedDiffParser {
+        self.at = lines;
+        self
     }
 
     /// Returns the ranges of lines that are certainly a unified diff, even if they have errors.
@@ -281,7 +289,7 @@ impl UnifiedDiffParser {
             (None, None) if self.detected.is_some() => return,
             (None, None) => {
                 let what = "a hunk begins, but no file is named for it.";
-                return self.fail(broken(self.at, what).next("Put --- a/PATH and +++ b/PATH above the first hunk."));
+                return self.fail(broken(self.at, what).next(nameless_hunk_advice("--- a/PATH and +++ b/PATH")));
             }
         };
         self.hunks += 1;
@@ -330,6 +338,12 @@ pub(super) fn request_of(
     }
     request.notes = mistakes.notes();
     Ok(request)
+}
+
+/// Returns the advice for a hunk without a file. The call can name the file where the client's tool has that field.
+pub(in crate::formats) fn nameless_hunk_advice(names: &str) -> Advice {
+    let above = format!("Put {names} above the first hunk");
+    advice![above.clone(), ", or give the path of the file as ", Phrase::Quoted("file"), "."].or(format!("{above}."))
 }
 
 /// True for a line such as `\ No newline at end of file`.

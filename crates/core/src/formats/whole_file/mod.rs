@@ -13,9 +13,11 @@ mod text_lines;
 use super::line_parser::{LineParser, ParseOptions, StreamEvent};
 use super::ranges::contains_any;
 use super::{Format, FormatSpec, name};
-use crate::advice::Advice;
+use crate::advice;
+use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
+use crate::locate::doubled_plus::is_patch_name;
 use crate::locate::op::{FileAction, FileRequest, Request};
 use crate::work;
 use reader::{FileContent, WholeFileReader};
@@ -55,6 +57,11 @@ impl Format for WholeFile {
 /// comment that is a name.
 pub(super) fn possible_ranges(text: &str) -> Vec<Range<usize>> {
     ranges(text, true, |info, above| reader::perhaps_named(info, above).is_some())
+}
+
+/// False for the info string of a fence that contains a diff.
+pub(super) fn may_be_file(info: &str) -> bool {
+    text_lines::is_text(info)
 }
 
 /// Returns the lines of all fences that may be the file that the call names.
@@ -134,6 +141,11 @@ impl LineParser for WholeFileParser {
         if files.is_empty() {
             return Err(reader::broken(1, "there is no fence with a file name right above it."));
         }
+        if let Some(file) = files.iter().find(|file| !is_patch_name(&file.path) && text_lines::is_hunk(&file.text)) {
+            let what =
+                format!("the text of {} consists of lines of a diff: each begins with a space, - or +.", file.path);
+            return Err(reader::broken(file.at, &what).next(hunk_advice()));
+        }
         let mut known: HashMap<&str, usize> = HashMap::new();
         for FileContent { path, at, .. } in &files {
             if let Some(first) = known.insert(path, *at) {
@@ -148,6 +160,12 @@ impl LineParser for WholeFileParser {
 fn request(file: FileContent) -> FileRequest {
     let FileContent { path, text, must_exist, fence, .. } = file;
     FileRequest { must_exist, fence, ..FileRequest::new(path, FileAction::Write(text)) }
+}
+
+/// Returns the advice for a whole file of lines of a diff.
+fn hunk_advice() -> Advice {
+    let headers = "To change these lines, put --- and +++ lines with the path of the file above them, then a line @@";
+    advice![headers, "; to write the text as it is, use ", Phrase::Tool("write"), "."].or(format!("{headers}."))
 }
 
 const PROMPT: &str = "\

@@ -1,10 +1,18 @@
 //! Lines and names with a meaning for the text of a whole file.
 
 use crate::formats::search_replace;
+use crate::work;
 
 /// False for the info string of a fence that contains a diff.
 pub(super) fn is_text(info: &str) -> bool {
     !["diff", "patch", "udiff"].contains(&info.split([' ', ':']).next().unwrap_or_default())
+}
+
+/// True for a text of nothing but lines of a hunk, with new and removed ones: a file has no such lines.
+pub(super) fn is_hunk(text: &str) -> bool {
+    let has = |sign: char| work::lines(text).any(|line| line.starts_with(sign));
+    let is_marked = |line: &str| line.is_empty() || line.starts_with([' ', '-', '+']);
+    has('-') && has('+') && work::lines(text).all(is_marked)
 }
 
 /// True for a first line that begins an edit instead of a file.

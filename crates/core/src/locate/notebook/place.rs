@@ -416,7 +416,7 @@ impl<'a> CellEditor<'a> {
     /// Verifies that the result is a notebook with exactly the requested cells.
     fn proven(&self, ops: &[Op], about: &[Option<usize>], placed: &[Result<PlacedOp>]) -> Result<()> {
         let splices = placed.iter().flatten().flat_map(|placed| placed.splices.iter().cloned());
-        let changes = ChangeSet::new(self.base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
+        let changes = ChangeSet::new(self.base, splices).map_err(|overlaps| conflict::overlaps(ops, &overlaps))?;
         let after = self.base.after(&changes)?;
         let result = Notebook::read(after.text()).map_err(|error| layout_bug(error.message()))?;
         if result.cells.len() != self.remaining[self.deleted.len()] + self.inserted.len() {

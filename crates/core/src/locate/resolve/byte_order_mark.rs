@@ -1,7 +1,7 @@
 //! Hunks that only remove the byte order mark of a file. The decoded text has no mark, so such a hunk changes nothing in
 //! it; the mark is removed beside the text.
 
-use super::{ResolvedEdit, number};
+use super::{PlacedOp, ResolvedEdit, number};
 use crate::error::Result;
 use crate::locate::conflict;
 use crate::locate::op::{Locator, Op};
@@ -16,9 +16,18 @@ use crate::text::span::Span;
 pub(super) fn remove_as_asked(base: &Snapshot, ops: &[Op], resolved: &mut ResolvedEdit) -> Result<()> {
     let Some(removal) = removal(base, ops) else { return Ok(()) };
     let splices = resolved.changes.splices().iter().cloned().chain([removal]);
-    resolved.changes = ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
+    resolved.changes = ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(ops, &overlaps))?;
     resolved.notes.push("The byte order mark of the file was removed.");
     Ok(())
+}
+
+/// Returns the number of places that an operation changes: none for a hunk of nothing but context, which is only looked
+/// for.
+pub(super) fn changed_places(op: &Op, placed: &PlacedOp) -> usize {
+    match &op.at {
+        Locator::Hunk(hunk) if placed.splices.is_empty() && !hunk.only_removes_mark() => 0,
+        _ => placed.found.matches.len(),
+    }
 }
 
 /// Returns the splice that removes the mark, if a hunk of the first lines asks for it and does nothing else. UTF-16 would

@@ -49,6 +49,9 @@ pub(super) struct ArgumentReader<'a> {
     /// Accepted spellings, and ignored fields, each once.
     spelled: Vec<String>,
     ignored: Vec<String>,
+    /// Fields of the tool that were left out because nothing is in them, or because they do not apply.
+    empty: Vec<String>,
+    inapplicable: Vec<String>,
     /// True if several fields of the object that is being read are lists of texts.
     pub(super) are_lists: bool,
     /// The client's names of the fields of a replacement.
@@ -78,6 +81,8 @@ impl<'a> ArgumentReader<'a> {
             notes,
             spelled: Vec::new(),
             ignored: Vec::new(),
+            empty: Vec::new(),
+            inapplicable: Vec::new(),
             are_lists: false,
             missing: Vec::new(),
             paths: Vec::new(),
@@ -137,8 +142,9 @@ impl<'a> ArgumentReader<'a> {
         };
         for field in unused.iter().filter(|field| **field == "order" || is_empty_field(out, field)).collect::<Vec<_>>()
         {
-            if out.shift_remove(*field).is_some() {
-                self.ignored.push((*field).to_owned());
+            if let Some(value) = out.shift_remove(*field) {
+                let left_out = if is_nothing(&value) { &mut self.empty } else { &mut self.inapplicable };
+                left_out.push((*field).to_owned());
             }
         }
     }
@@ -203,7 +209,7 @@ impl<'a> ArgumentReader<'a> {
                         && !has_type(self.known.resolve_schema(&known[&field]), "string")
                         && !required.contains(&&*field) =>
                 {
-                    self.ignored.push(name);
+                    self.empty.push(name);
                 }
                 FieldRef::Field(field, exact) => {
                     let value = self.value(value, &known[&field], &join(at, &field), Some(&field))?;
@@ -353,8 +359,14 @@ impl<'a> ArgumentReader<'a> {
         if !self.spelled.is_empty() {
             notes.push(format!("Read as they were meant: {}.", self.spelled.join(", ")));
         }
-        if !self.ignored.is_empty() {
-            notes.push(format!("Ignored, because the tool has no such field: {}.", self.ignored.join(", ")));
+        for (why, fields) in [
+            ("the tool has no such field", &self.ignored),
+            ("nothing is in it", &self.empty),
+            ("the call is a single edit", &self.inapplicable),
+        ] {
+            if !fields.is_empty() {
+                notes.push(format!("Ignored, because {why}: {}.", fields.join(", ")));
+            }
         }
         notes
     }

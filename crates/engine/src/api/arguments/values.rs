@@ -4,8 +4,8 @@ use crate::api::arguments::aliases::normalize_name;
 use crate::api::arguments::fields::{bare_path, has_type};
 use crate::api::arguments::reader::{ArgumentReader, FieldLevel};
 use crate::model::raw_path::PATH_FIELDS;
-use emendate_core::{Code, Error, Note, Result};
-use serde_json::{Map, Value};
+use emendate_core::{Advice, Code, Error, Note, Phrase, Result};
+use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// Names of the only field of an object that some models put around a list, and around the text of an edit.
@@ -13,6 +13,8 @@ const LIST_NAMES: &[&str] = &["edits", "edit", "item", "items", "list", "changes
 /// Fields whose texts some models send as lists of lines. They are joined only if a call sends several such lists,
 /// because a single list does not show whether its text ends with a line end.
 const LINE_LIST_FIELDS: &[&str] = &["old_string", "new_string"];
+/// Maximum number of calls that the advice for a list of files names.
+const ADVISED_CALLS_MAX: usize = 8;
 const TEXT_NAMES: &[&str] = &["input", "patch", "patchtext", "diff", "text", "content"];
 
 impl ArgumentReader<'_> {
@@ -26,6 +28,10 @@ impl ArgumentReader<'_> {
         let known = self.known;
         let schema = known.resolve_schema(schema);
         let value = self.unpacked(value, schema, at, field);
+        let is_path = field.is_some_and(|field| PATH_FIELDS.contains(&field));
+        if is_path && has_type(schema, "string") && !has_type(schema, "array") {
+            self.check_single_path(&value, at)?;
+        }
         let value = match value {
             Value::String(text) if !has_type(schema, "string") => self.parsed(text, schema, at, field)?,
             Value::Object(fields) if has_type(schema, "array") && !has_type(schema, "object") => {
@@ -48,7 +54,6 @@ impl ArgumentReader<'_> {
             }
             other => other,
         };
-        let is_path = field.is_some_and(|field| PATH_FIELDS.contains(&field));
         match value {
             Value::Object(fields) if has_type(schema, "object") => {
                 let is_entry = at.rsplit('.').next().is_some_and(|last| last.starts_with("edits["));
@@ -72,6 +77,25 @@ impl ArgumentReader<'_> {
             value if is_path => Ok(self.path(value)),
             value => Ok(value),
         }
+    }
+
+    /// Errors: `call.invalid` for several paths in the field of one, with the calls of a read for each.
+    fn check_single_path(&self, value: &Value, at: &str) -> Result<()> {
+        let Some(paths) = value.as_array().filter(|paths| paths.len() > 1 && paths.iter().all(Value::is_string)) else {
+            return Ok(());
+        };
+        let what = format!("{at} is the path of one file, and the call has {}.", paths.len());
+        let error = Error::new(Code::CallInvalid, what);
+        if self.tool != "read" {
+            return Err(error.next("Send one call for each file; nothing was changed."));
+        }
+        let mut parts = vec![Phrase::from("Send one call for each: ")];
+        for (nth, path) in paths.iter().take(ADVISED_CALLS_MAX).enumerate() {
+            parts.extend((nth > 0).then(|| Phrase::from("; ")));
+            parts.push(Phrase::Call("read", json!({ "file_path": path })));
+        }
+        parts.push(if paths.len() > ADVISED_CALLS_MAX { "; and so on." } else { "." }.into());
+        Err(error.next(Advice::new(parts)))
     }
 
     /// Removes what some models put around a value: a list around a path, or an object around a list or a text. Joins a

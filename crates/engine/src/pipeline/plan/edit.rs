@@ -53,7 +53,7 @@ pub(crate) fn plan_edit(
     if fills && !now.snapshot.text().trim().is_empty() {
         let new: String = ops.iter().map(|op| &*op.text).collect();
         let error = not_blank(&now.snapshot, &new);
-        return Err(if ops.len() > 1 { error.prefixed("edits[0]: ").op(0) } else { error });
+        return Err(if ops.len() > 1 { error.prefixed(&format!("{}: ", ops[0].name(0))).op(0) } else { error });
     }
     let file = EditedFile { call, options, path, now };
     plan_against(file, &mut |_| Ok(Cow::Borrowed(ops)), order)
@@ -132,7 +132,7 @@ pub(crate) fn carry_over(
             if again.is_none() && rebased.changes.is_empty() {
                 return Err(file.already_applied(&rebased));
             }
-            let note = stale::merged(of, &rebased, ops.len());
+            let note = stale::merged(of, &rebased, ops);
             mine = again.unwrap_or(ResolvedEdit { changes: rebased.changes, ..mine });
             mine.notes.push(note);
             let lines_seen = base::carry_lines(&lines, seen, &theirs);

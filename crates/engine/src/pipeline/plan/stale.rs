@@ -258,8 +258,9 @@ pub(crate) fn line_now(now: &Snapshot, raw: usize) -> usize {
 }
 
 /// Returns the note about a merge.
-pub(crate) fn merged(base: MergeBase, rebased: &RebaseResult, ops: usize) -> Note {
-    let already_made = if ops > 1 { rebased.already_made.clone() } else { Vec::new() };
+pub(crate) fn merged(base: MergeBase, rebased: &RebaseResult, ops: &[Op]) -> Note {
+    let already_made = rebased.already_made.iter().filter_map(|&at| Some((at as usize, ops.get(at as usize)?)));
+    let already_made = if ops.len() > 1 { already_made.map(|(at, op)| op.name(at)).collect() } else { Vec::new() };
     Note::Merged { base, context_changed: !rebased.touched.is_empty(), already_made }
 }
 

@@ -240,6 +240,13 @@ fn differences(
     chosen: Option<&HunkNumbers>,
     mut text: String,
 ) -> Result<Answer> {
+    if part.from > 0 && part.from >= all.len() {
+        let what =
+            format!("The number of changed files is {}, so none follows the first {}.", all.len(), part.from);
+        return Err(Error::new(Code::CallInvalid, what).next(Advice::named(
+            "Omit {from} for the first files, or give the number that the previous reply named.",
+        )));
+    }
     let limits = call.reply_limits();
     let wanted = all.get(part.from..).unwrap_or_default();
     let wanted = wanted.get(..part.limit).unwrap_or(wanted);

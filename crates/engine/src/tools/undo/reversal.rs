@@ -7,6 +7,7 @@ use crate::model::call_handle::CallPhase;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, SourceFile, TargetState};
 use crate::pipeline::plan::line_ends::with_line_ends_before;
+use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::tools::undo::file_states::{
     check_undone, difference, history_content, is_same_content, lines_then, logged_place, not_kept, putting, to_bytes,
     with_same_codec,
@@ -15,9 +16,10 @@ use crate::tools::undo::hunks::{HunkAction, HunkSides};
 use crate::tools::undo::large::plan_big_undo;
 use crate::tools::undo::recorded::RecordedChanges;
 use crate::tools::undo::reversed_files::ReversedFiles;
+use crate::tools::undo::select::is_foreign;
 use emendate_core::{ChangeSet, Code, Error, Phrase, Result, Snapshot, TieBreak, advice};
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationId};
+use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationFilter, OperationId};
 use serde_json::json;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -221,7 +223,7 @@ impl Reversal<'_> {
                     }
                 }
             }
-            (CurrentState::Nothing, _) => return Err(self.conflict(&path, file.after, &now, "the file is gone.")),
+            (CurrentState::Nothing, _) => return Err(self.gone(&path, &path)),
             _ => return Err(self.conflict(&path, file.after, &now, "something else is there now.")),
         };
         let attributes =
@@ -275,7 +277,7 @@ impl Reversal<'_> {
                     ..FilePlan::replace_entry(from, here, TargetState::File)
                 }
             }
-            CurrentState::Nothing => return Err(self.conflict(&to, file.after, &there, "the file is gone.")),
+            CurrentState::Nothing => return Err(self.gone(&to, &from)),
             _ => return Err(self.conflict(&to, file.after, &there, "something else is there now.")),
         };
         plan.source_file = origin;
@@ -383,6 +385,39 @@ impl Reversal<'_> {
                     .or("Read the file and make the change with an edit."),
             )
             .fact("operation", id.to_string())
+    }
+
+    /// Creates the error for a file that is gone. `restored` is its path before the operation. A client without `restore`
+    /// can undo the operation that removed the file.
+    fn gone(&self, path: &SafePath, restored: &SafePath) -> Error {
+        let id = self.logged.id;
+        let restore = raw_path::call(restored.absolute(), json!({ "id": format!("{id}^") }));
+        let restore = Phrase::Call("restore", restore);
+        let advice = advice!["To put the file back as it was before this operation, call ", restore, "."];
+        let advice = match self.removal(path) {
+            Some(removed) => {
+                let undo = Phrase::Call("undo", json!({ "id": removed.id.to_string() }));
+                advice.or(advice!["Call ", undo, ", which puts the removed file back; then repeat this call."])
+            }
+            None => advice,
+        };
+        let advice = advice
+            .or(advice!["Create the file again with ", Phrase::Tool("write"), "."])
+            .or("Create the file again with an edit.");
+        Error::new(Code::OperationConflict, format!("Operation {id} cannot be undone: the file is gone."))
+            .evidence(path.shown())
+            .next(advice)
+            .fact("operation", id.to_string())
+    }
+
+    /// Returns the operation that removed a file, if this session may undo it.
+    fn removal(&self, path: &SafePath) -> Option<LogEntry> {
+        // The history knows of a removal by others only once the file was looked for.
+        record_outside_changes(&self.call, &[FoundContent { path, content: None }]);
+        let filter = OperationFilter { path: Some(key(path)), limit: 1, ..OperationFilter::default() };
+        let newest = self.call.history(self.root).operations(&filter).ok()?.pop()?;
+        let is_removal = newest.operation.files.iter().any(|file| file.path == key(path) && file.after.is_none());
+        (is_removal && newest.owner.is_none() && !is_foreign(&newest, &self.call.caller.session)).then_some(newest)
     }
 
     /// Creates the error for a file that is no longer in the state after the operation.

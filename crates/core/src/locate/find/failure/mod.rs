@@ -1,6 +1,7 @@
 //! Errors for text that is not found, occurs too often, or is found and not edited. They have one form: the wording of
 //! the seed documents, evidence with line numbers, a call that would work; and the same as facts for programs.
 
+mod decoded;
 pub(super) mod difference;
 mod line_end;
 pub(super) mod nearest;
@@ -54,6 +55,9 @@ pub(super) const NOT_FOUND_MESSAGE: &str = "String to replace not found in file.
 pub(super) fn not_found(search: &MatchSearch<'_>, reached: Tier) -> Error {
     if search.text.trim().is_empty() {
         return blank(search, reached);
+    }
+    if let Some(error) = decoded::explain(search, reached) {
+        return error;
     }
     let error = opened(search, Code::MatchNotFound, NOT_FOUND_MESSAGE, reached).fact("reason", "not_found");
     if let Some(mark) = omission::copied_mark(&search.find.old, search.text) {
@@ -254,18 +258,21 @@ fn replace_all_advice(tier: Tier) -> Vec<Phrase> {
     vec!["To replace all occurrences, ".into(), Phrase::On("replace_all"), ". ".into()]
 }
 
-/// Creates a failure with the searched text, and everything that is known without a search.
-fn opened(search: &MatchSearch<'_>, code: Code, message: &str, tier: Tier) -> Error {
-    let mut error = Error::new(code, message)
+/// Creates a failure with the searched text.
+fn begun(search: &MatchSearch<'_>, code: Code, message: &str, tier: Tier) -> Error {
+    Error::new(code, message)
         .evidence(format!("String: {}", quoted(&search.find.old)))
         .fact("tier", tier.number())
-        .next("Read the file again and copy the text to replace from the reply, without line numbers.");
-    error = line_end::with_escapes(search, error);
+        .next("Read the file again and copy the text to replace from the reply, without line numbers.")
+}
+
+/// Creates a failure with the searched text, and everything that is known without a search.
+fn opened(search: &MatchSearch<'_>, code: Code, message: &str, tier: Tier) -> Error {
+    let mut error = line_end::with_escapes(search, begun(search, code, message, tier));
     if let Some(text) = numbers::suggestion(search) {
         let name = capitalized(&search.find.names);
-        error = error
-            .evidence(format!("{name} appears to contain line number prefix. Remove the number and tab at the start."));
-        error = unnumbered(search, error, text);
+        let why = format!("{name} appears to contain line number prefix. Remove the number and tab at the start.");
+        error = unnumbered(search, error.evidence(why), text);
     }
     error
 }

@@ -116,6 +116,62 @@ pub(in crate::locate::find) fn plain_parts(text: &str) -> Option<Vec<&str>> {
     (out.len() > 1).then_some(out)
 }
 
+/// Returns a text with its backslash escapes decoded.
+pub(in crate::locate::find) fn without_backslashes(text: &str) -> String {
+    let [backslash, _] = &ESCAPE_SCHEMES;
+    backslash.decoded(text, &backslash.classes(text))
+}
+
+/// A text with its Unicode escapes decoded.
+pub(in crate::locate::find) struct UnicodeText<'a> {
+    pub(in crate::locate::find) text: String,
+    /// The first escape.
+    pub(in crate::locate::find) first: &'a str,
+}
+
+/// Decodes `\u00e9`, `\u{e9}`, `\U000000e9` and `\xe9`, and pairs of surrogates; `None` for a text without any.
+pub(in crate::locate::find) fn without_unicode(text: &str) -> Option<UnicodeText<'_>> {
+    let (mut out, mut from, mut first) = (String::new(), 0, None);
+    for at in memchr::memchr_iter(b'\\', text.as_bytes()) {
+        let Some((ch, length)) = unicode_escape(&text[at..]).filter(|_| at >= from) else { continue };
+        out.push_str(&text[from..at]);
+        out.push(ch);
+        from = at + length;
+        first.get_or_insert(&text[at..from]);
+    }
+    out.push_str(&text[from..]);
+    first.map(|first| UnicodeText { text: out, first })
+}
+
+/// Returns the character of the escape at the start of a text, and the number of bytes of the escape.
+fn unicode_escape(text: &str) -> Option<(char, usize)> {
+    let (code, length) = code_unit(text)?;
+    let low = code_unit(&text[length..]).filter(|(low, _)| (0xDC00..0xE000).contains(low));
+    match (code, low) {
+        (0xD800..0xDC00, Some((low, more))) => {
+            let ch = char::from_u32(0x1_0000 + ((code - 0xD800) << 10) + (low - 0xDC00))?;
+            Some((ch, length + more))
+        }
+        _ => char::from_u32(code).filter(|ch| !ch.is_control()).map(|ch| (ch, length)),
+    }
+}
+
+/// Returns the number of the escape at the start of a text, and the number of bytes of the escape.
+fn code_unit(text: &str) -> Option<(u32, usize)> {
+    let (digits, length) = match text.as_bytes().get(1)? {
+        b'u' if text[2..].starts_with('{') => {
+            let digits = text[3..].split_once('}')?.0;
+            (digits, digits.len() + 4)
+        }
+        b'u' => (text.get(2..6)?, 6),
+        b'U' => (text.get(2..10)?, 10),
+        b'x' => (text.get(2..4)?, 4),
+        _ => return None,
+    };
+    let is_hex = (1..=8).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    Some((u32::from_str_radix(digits, 16).ok().filter(|_| is_hex && text.starts_with('\\'))?, length))
+}
+
 /// A character that may begin an escape.
 struct EscapeLead {
     at: usize,
