@@ -87,7 +87,7 @@ fn event(
     begun: CallTimer,
     handle: &CallHandle,
 ) -> Event {
-    let front = caller.client.as_deref();
+    let client = caller.client.as_deref();
     let (at, micros) = begun.end();
     let mut event = Event {
         at,
@@ -98,12 +98,12 @@ fn event(
         code: "ok",
         dry_run: caller.dry_run,
         input: asked.bytes,
-        transport: front.map_or("library", |front| front.transport),
-        profile: front.map_or("", |front| front.profile),
-        client: front.map_or(String::new(), |front| front.client.clone()),
-        model: front.map_or(String::new(), |front| front.model.clone()),
+        transport: client.map_or("library", |client| client.transport),
+        profile: client.map_or("", |client| client.profile),
+        client: client.map_or(String::new(), |client| client.client.clone()),
+        model: client.map_or(String::new(), |client| client.model.clone()),
         session: caller.session.clone(),
-        traceparent: front.map_or(String::new(), |front| front.traceparent.clone()),
+        traceparent: client.map_or(String::new(), |client| client.traceparent.clone()),
         ..Event::default()
     };
     match &reply.result {

@@ -188,10 +188,10 @@ impl Context {
         let own = own.map(|path| path.absolute().to_owned());
         let (events, event_notices) = event_sink::sink(&config, &state);
         notices.extend(event_notices);
-        let shelves = HistoryStores::new(state, store.roots().len(), config.history);
+        let history_stores = HistoryStores::new(state, store.roots().len(), config.history);
         Context {
             store,
-            history_stores: shelves,
+            history_stores,
             config,
             state_directory: own,
             path_locks: [const { Mutex::new(()) }; PATH_LOCKS],

@@ -40,7 +40,7 @@ pub(crate) fn keep_refusal(call: Call<'_>, refused: &RefusedCall<'_>, error: &Er
     // A call about several files may be about a secret one, too.
     let is_plain = safe_path.is_some_and(|safe_path| !policy::is_secret(&safe_path));
     let facts = error.data().iter().filter(|(_, value)| is_plain || !value.is_string());
-    let front = call.caller.client.as_deref();
+    let client = call.caller.client.as_deref();
     let refusal = Refusal {
         at: refused.at,
         tool: refused.tool.to_owned(),
@@ -52,7 +52,7 @@ pub(crate) fn keep_refusal(call: Call<'_>, refused: &RefusedCall<'_>, error: &Er
         path: refused.path.unwrap_or_default().to_owned(),
         input: refused.input as u64,
         session: call.caller.session.clone(),
-        model: front.map_or(String::new(), |front| front.model.clone()),
+        model: client.map_or(String::new(), |client| client.model.clone()),
         facts: facts.map(|(key, value)| (key.clone(), value.clone())).collect(),
     };
     // The file is a record for people: a call does not fail because of it.
@@ -70,7 +70,8 @@ pub(crate) fn refusals(context: &Context, most: usize) -> Vec<Refusal> {
 
 /// Notes the model behind a session, where it is not the one that was noted last.
 pub(crate) fn note_model(call: Call<'_>, at: u64) {
-    let Some(model) = call.caller.client.as_deref().map(|front| &front.model).filter(|model| !model.is_empty()) else {
+    let Some(model) = call.caller.client.as_deref().map(|client| &client.model).filter(|model| !model.is_empty())
+    else {
         return;
     };
     if call.caller.dry_run {

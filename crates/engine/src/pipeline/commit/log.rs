@@ -40,7 +40,7 @@ const TOLERANCE_CHARS_MAX: usize = 200;
 struct LoggedChange<'a> {
     plan: &'a FilePlan,
     change: FileChange,
-    swaps: Vec<ByteReplacement<'a>>,
+    replacements: Vec<ByteReplacement<'a>>,
     /// The session's new knowledge of the file; `None` if the file is deleted.
     record: Option<&'a Record>,
 }
@@ -71,15 +71,15 @@ impl<'a> LoggedChange<'a> {
             FileChange { path: key(&plan.path).to_vec(), moved_from, before, after, attributes, added, removed };
         let raw = plan.before.raw();
         let splices = plan.changes.splices().iter();
-        let swaps = splices.map(|it| ByteReplacement {
+        let replacements = splices.map(|it| ByteReplacement {
             at: plan.before.to_file_offset(it.span).unwrap_or_default(),
             old: &raw[it.span.range()],
             new: &it.text,
         });
         // A new file may begin with a byte order mark.
         let mark = (base(plan).is_none() && !raw.is_empty()).then_some(ByteReplacement { at: 0, old: b"", new: raw });
-        let swaps = mark.into_iter().chain(swaps).collect();
-        LoggedChange { plan, change, swaps, record }
+        let replacements = mark.into_iter().chain(replacements).collect();
+        LoggedChange { plan, change, replacements, record }
     }
 
     /// True when undo would need more bytes in memory than allowed, because the change is not made of parts.
@@ -102,7 +102,7 @@ impl<'a> LoggedChange<'a> {
             CurrentState::Nothing => None,
         };
         let from = base.filter(|_| !plan.before.is_sparse()).map(|_| plan.before.raw());
-        ChangeContent { base, base_bytes: from, replacements: &self.swaps, old_bytes: old, new_bytes: new }
+        ChangeContent { base, base_bytes: from, replacements: &self.replacements, old_bytes: old, new_bytes: new }
     }
 }
 
@@ -226,7 +226,7 @@ pub(crate) fn log_committed(
     }
     match (entered, elsewhere) {
         (Ok(entered), Ok(())) => {
-            remember_loose(&call, root, &entered.unstored, &done);
+            remember_unstored(&call, root, &entered.unstored, &done);
             let warning = undoable(&call, &entered, &done);
             (Some(entered.id), warning)
         }
@@ -318,13 +318,13 @@ fn undoable(context: &Context, entered: &LogReceipt, done: &[LoggedChange<'_>]) 
     Some(format!("This cannot be undone: {why}."))
 }
 
-fn remember_loose(context: &Context, root: usize, loose: &[ContentId], done: &[LoggedChange<'_>]) {
+fn remember_unstored(context: &Context, root: usize, unstored: &[ContentId], done: &[LoggedChange<'_>]) {
     if !context.history_stores.keeps_history() {
         return;
     }
     let found = done.iter().filter_map(|done| {
         let record = done.record?;
-        let wanted = loose.contains(&record.content) && record.meta.size <= STORED_WHOLE_BYTES_MAX;
+        let wanted = unstored.contains(&record.content) && record.meta.size <= STORED_WHOLE_BYTES_MAX;
         wanted.then(|| UnstoredVersion { root, path: done.plan.path.clone(), content: record.content })
     });
     context.unstored().extend(found);
@@ -333,9 +333,9 @@ fn remember_loose(context: &Context, root: usize, loose: &[ContentId], done: &[L
 /// Confirms operations, and stores contents that exist only in working files.
 pub(crate) fn flush_log(context: &Context) {
     confirm_own_operations(context);
-    let mut loose = std::mem::take(&mut *context.unstored());
-    loose.sort_by_key(|it| it.root);
-    for of_root in loose.chunk_by(|one, next| one.root == next.root) {
+    let mut unstored = std::mem::take(&mut *context.unstored());
+    unstored.sort_by_key(|it| it.root);
+    for of_root in unstored.chunk_by(|one, next| one.root == next.root) {
         of_root.chunks(STORE_BATCH_CONTENTS).for_each(|some| keep_whole(context, some));
     }
 }

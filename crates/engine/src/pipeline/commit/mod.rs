@@ -29,10 +29,10 @@ pub(crate) fn commit(call: Call<'_>, origin: CallOrigin<'_>, plans: &mut [FilePl
     plans.iter_mut().filter(|plan| plan.writes()).for_each(|plan| save_attributes(&call, plan));
     let plans = &*plans;
     let writing: Vec<&FilePlan> = plans.iter().filter(|plan| plan.writes()).collect();
-    let pieces: Vec<Vec<&[u8]>> = writing.iter().map(|plan| plan.changes.chunks(plan.before.raw()).collect()).collect();
+    let chunks: Vec<Vec<&[u8]>> = writing.iter().map(|plan| plan.changes.chunks(plan.before.raw()).collect()).collect();
     let parts: Vec<Vec<SpliceChunk<'_>>> = writing.iter().map(|plan| plan.chunks()).collect();
-    let content = writing.iter().zip(pieces.iter().zip(&parts));
-    let writes: Vec<FileWrite<'_>> = content.map(|(plan, (pieces, parts))| plan.to_file_write(pieces, parts)).collect();
+    let content = writing.iter().zip(chunks.iter().zip(&parts));
+    let writes: Vec<FileWrite<'_>> = content.map(|(plan, (chunks, parts))| plan.to_file_write(chunks, parts)).collect();
     if writes.is_empty() {
         return Ok(CommitResult { files: plans.iter().map(|_| None).collect(), ..CommitResult::default() });
     }

@@ -306,8 +306,8 @@ impl FilePlan {
         parts
     }
 
-    /// Creates the request to the store. The new content consists of `pieces`, or for a large file of `parts`.
-    pub(crate) fn to_file_write<'a>(&'a self, pieces: &'a [&'a [u8]], parts: &'a [SpliceChunk<'a>]) -> FileWrite<'a> {
+    /// Creates the request to the store. The new content consists of `chunks`, or for a large file of `parts`.
+    pub(crate) fn to_file_write<'a>(&'a self, chunks: &'a [&'a [u8]], parts: &'a [SpliceChunk<'a>]) -> FileWrite<'a> {
         if let Some(source) = self.source.as_deref() {
             let expect = Precondition::Content { source, content: self.before.id() };
             return FileWrite {
@@ -325,7 +325,7 @@ impl FilePlan {
         let new_state = match &self.target {
             TargetState::File => {
                 let attributes = self.attributes.as_ref();
-                NewState::File { chunks: pieces, executable: self.executable, mode: self.mode, like, attributes }
+                NewState::File { chunks, executable: self.executable, mode: self.mode, like, attributes }
             }
             TargetState::Link(target) => NewState::Link { target },
             TargetState::Nothing => NewState::Absent,

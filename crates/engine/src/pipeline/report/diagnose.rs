@@ -206,12 +206,12 @@ fn limit_failure(why: String) -> DiagnosticsFailure {
 
 /// Describes the change of a plan for consumers of texts.
 fn subject<'a>(plan: &'a FilePlan, after: &'a Snapshot) -> DiagnosisTarget<'a> {
-    let stood = match (&plan.source_file, &plan.current) {
+    let former = match (&plan.source_file, &plan.current) {
         (Some(origin), _) => Some(&origin.path),
         (None, CurrentState::File(_)) => Some(&plan.path),
         (None, _) => None,
     };
-    let before = stood.map(|path| (path.absolute(), exact(&plan.before)));
+    let before = former.map(|path| (path.absolute(), exact(&plan.before)));
     let after = (plan.target == TargetState::File).then_some(after);
     let edits = after.map(|after| edits(plan, after)).unwrap_or_default();
     let copied = plan.source_file.as_ref().is_some_and(|origin| origin.copied);

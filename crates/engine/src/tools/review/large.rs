@@ -29,7 +29,7 @@ pub(crate) fn large_difference(
     }
     let text = match (file.before, file.after) {
         (Some(before), Some(after)) => match context.history(root).replacements(after.content, before.content)? {
-            Some(swaps) => around(context, path, after.content, &swaps, bytes)?,
+            Some(replacements) => around(context, path, after.content, &replacements, bytes)?,
             None => None,
         },
         _ => None,
@@ -49,11 +49,11 @@ fn around(
     context: &Context,
     path: &SafePath,
     after: emendate_core::ContentId,
-    swaps: &[OwnedByteReplacement],
+    replacements: &[OwnedByteReplacement],
     bytes: usize,
 ) -> Result<Option<TextDifference>> {
     let Some(source) = context.store().source(path)? else { return Ok(None) };
-    let (scanned, lines) = match with_lines(&source, swaps) {
+    let (scanned, lines) = match with_lines(&source, replacements) {
         Err(StreamObstacle::Whole(_)) => return Ok(None),
         Err(StreamObstacle::Failed(error)) => return Err(error),
         Ok(scanned) => scanned,
@@ -61,14 +61,14 @@ fn around(
     if scanned.summary.id != after {
         return Ok(None);
     }
-    let relevant_spans = replaced_spans(swaps, &lines);
+    let relevant_spans = replaced_spans(replacements, &lines);
     let Some(extract) = sparse_around(&source, scanned.summary, &relevant_spans, ContextMargin::FOR_REPORT)? else {
         return Ok(None);
     };
-    let mut splices = Vec::with_capacity(swaps.len());
-    for (swap, nth) in swaps.iter().zip(0..) {
-        let Some(span) = extract.from_file_offset(swap.at, swap.old.len()) else { return Ok(None) };
-        splices.push(Splice::new(span, &*swap.new, nth));
+    let mut splices = Vec::with_capacity(replacements.len());
+    for (replacement, nth) in replacements.iter().zip(0..) {
+        let Some(span) = extract.from_file_offset(replacement.at, replacement.old.len()) else { return Ok(None) };
+        splices.push(Splice::new(span, &*replacement.new, nth));
     }
     let Ok(changes) = ChangeSet::new(&extract, splices) else { return Ok(None) };
     let mut hunks = explain::reply_hunks(&extract, &changes, HUNK_CONTEXT_LINES, bytes);

@@ -40,12 +40,15 @@ pub(crate) fn plan_big_undo(call: Call<'_>, root: usize, logged: &LogEntry) -> R
     }
     let Some(source) = call.store().source(&path)? else { return Ok(None) };
     let size = source.meta().size;
-    let swaps = if before.mode == after.mode {
+    let replacements = if before.mode == after.mode {
         call.history(root).replacements(after.content, before.content)?.ok_or(NO_RECORD)
     } else {
         Err(MODE_CHANGED)
     };
-    match swaps.map_err(StreamObstacle::from).and_then(|swaps| undo_swaps(call, &path, source, after.content, &swaps)) {
+    match replacements
+        .map_err(StreamObstacle::from)
+        .and_then(|replacements| undo_replacements(call, &path, source, after.content, &replacements))
+    {
         Ok(plan) => Ok(Some(FilePlan { expected_content: Some(before.content), ..plan })),
         // Content stored in the log is restored as a whole, however large the file is now.
         Err(StreamObstacle::Whole(_)) if size <= CONTENT_BYTES_MAX => Ok(None),
@@ -54,29 +57,29 @@ pub(crate) fn plan_big_undo(call: Call<'_>, root: usize, logged: &LogEntry) -> R
 }
 
 /// Plans the undo of these replacements in a file that is as they left it.
-fn undo_swaps(
+fn undo_replacements(
     call: Call<'_>,
     path: &SafePath,
     source: FileSource,
     after: ContentId,
-    swaps: &[OwnedByteReplacement],
+    replacements: &[OwnedByteReplacement],
 ) -> Result<FilePlan, StreamObstacle> {
-    let (scanned, lines) = with_lines(&source, swaps)?;
+    let (scanned, lines) = with_lines(&source, replacements)?;
     if scanned.summary.id != after {
         return Err(CHANGED_SINCE.into());
     }
-    let relevant_spans = replaced_spans(swaps, &lines);
+    let relevant_spans = replaced_spans(replacements, &lines);
     let extract = sparse_around(&source, scanned.summary, &relevant_spans, ContextMargin::FOR_REPORT)?;
     let extract = extract.ok_or(LONG_LINE)?;
     source.check_unchanged()?;
-    let mut splices = Vec::with_capacity(swaps.len());
-    for (swap, nth) in swaps.iter().zip(0..) {
-        let span = extract.from_file_offset(swap.at, swap.old.len()).ok_or(LONG_LINE)?;
-        if extract.raw()[span.range()] != *swap.old {
+    let mut splices = Vec::with_capacity(replacements.len());
+    for (replacement, nth) in replacements.iter().zip(0..) {
+        let span = extract.from_file_offset(replacement.at, replacement.old.len()).ok_or(LONG_LINE)?;
+        if extract.raw()[span.range()] != *replacement.old {
             return Err(Error::new(Code::OperationLost, "The record of this operation does not fit the file.").into());
         }
         // Each with a number of its own: two insertions of the same text at one offset are not a repetition.
-        splices.push(Splice::new(span, &*swap.new, nth));
+        splices.push(Splice::new(span, &*replacement.new, nth));
     }
     let changes = ChangeSet::new(&extract, splices).map_err(|_| LONG_LINE)?;
     let lines = lines_then(call, path, &extract, &changes);
@@ -87,10 +90,10 @@ fn undo_swaps(
 /// Scans the file for its properties and the line of each change.
 pub(crate) fn with_lines(
     source: &FileSource,
-    swaps: &[OwnedByteReplacement],
+    replacements: &[OwnedByteReplacement],
 ) -> Result<(ScanResult, Vec<usize>), StreamObstacle> {
-    let (mut lines, mut line, mut at) = (Vec::with_capacity(swaps.len()), 1, 0);
-    let mut rest = swaps.iter().map(|swap| swap.at).peekable();
+    let (mut lines, mut line, mut at) = (Vec::with_capacity(replacements.len()), 1, 0);
+    let mut rest = replacements.iter().map(|replacement| replacement.at).peekable();
     let scanned = scan_beside(source, ScanQuery::default(), |chunk| {
         let mut from = 0;
         while let Some(here) = rest.next_if(|here| *here <= at + chunk.len()) {
@@ -105,10 +108,10 @@ pub(crate) fn with_lines(
 }
 
 /// Returns the spans that replacements restore, with their lines.
-pub(crate) fn replaced_spans(swaps: &[OwnedByteReplacement], lines: &[usize]) -> Vec<RelevantSpan> {
-    let spans = swaps.iter().zip(lines).map(|(swap, line)| RelevantSpan {
-        at: swap.at,
-        end: swap.at + swap.old.len(),
+pub(crate) fn replaced_spans(replacements: &[OwnedByteReplacement], lines: &[usize]) -> Vec<RelevantSpan> {
+    let spans = replacements.iter().zip(lines).map(|(replacement, line)| RelevantSpan {
+        at: replacement.at,
+        end: replacement.at + replacement.old.len(),
         line: *line,
         above: 0,
     });
