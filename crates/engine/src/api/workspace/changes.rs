@@ -142,7 +142,7 @@ setters! {
     }
 }
 
-impl<'a> WriteCall<'a> {
+impl WriteCall<'_> {
     /// Writes the file.
     ///
     /// Errors: `read.required` for an existing file that the session has not read completely; `stale.*`, `path.*`,
@@ -199,7 +199,7 @@ setters! {
     }
 }
 
-impl<'a> ApplyCall<'a> {
+impl ApplyCall<'_> {
     /// Makes all edits, or none.
     ///
     /// Errors: `edit.unparsable` for a text in no format; and those of [`EditCall::run`].
