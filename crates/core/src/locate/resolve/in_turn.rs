@@ -200,7 +200,8 @@ impl EditsInTurn<'_> {
             let step = place(&known, shifted.as_ref().unwrap_or(op), None, number(index), self.settings)
                 .and_then(|placed| self.at_own_place(middle, changes, index, placed))
                 .and_then(|placed| {
-                    let step = ChangeSet::new(middle, placed.splices.clone()).map_err(|it| conflict::overlaps(self.ops, &it))?;
+                    let step = ChangeSet::new(middle, placed.splices.clone())
+                        .map_err(|it| conflict::overlaps(self.ops, &it))?;
                     Ok((placed, step))
                 });
             let error = match step {

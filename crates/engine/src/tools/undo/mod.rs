@@ -202,10 +202,11 @@ fn take_back(
             return Err(nothing);
         }
         Err(error) if error.code() == Code::OperationConflict => {
-            let later = all.first().filter(|_| is_named && all.len() == 1).and_then(|named| covering(call, root, named));
+            let later =
+                all.first().filter(|_| is_named && all.len() == 1).and_then(|named| covering(call, root, named));
             return Err(match later {
-                Some(later) => changed_by(error, &later),
-                None => error,
+                Some(later) if *later.operation.session == *call.caller.session => changed_by(error, &later),
+                _ => error,
             });
         }
         done => done?,
