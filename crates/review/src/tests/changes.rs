@@ -318,7 +318,9 @@ async fn buttons_work_for_names_and_lines_with_invisible_characters() {
 async fn file_with_operations_in_two_logs_is_listed_once() {
     let root = tempfile::tempdir().unwrap();
     let roots = ["app", "web"].map(|name| root.path().join(name));
-    roots.iter().for_each(|root| std::fs::create_dir(root).unwrap());
+    for root in &roots {
+        std::fs::create_dir(root).unwrap();
+    }
     let state = StateLocation::Directory(root.path().join("state"));
     let engine = Engine::open(&roots, state, Config::default()).unwrap();
     let fixture = ServerFixture::serve(root, engine, false);
