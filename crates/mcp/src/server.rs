@@ -326,7 +326,11 @@ impl ServerHandler for McpServer {
             }
             running = running.or_else(|| Some(RunningCall::begin(&self.running)));
         }
-        Err(ErrorData::internal_error("The file kept changing while a person was asked about it.", None))
+        let what = format!(
+            "A person was asked {QUESTIONS_MAX} times, and no answer could be carried out: each time the file had \
+             changed, or could not have the corrected text."
+        );
+        Err(ErrorData::internal_error(what, None))
     }
 
     /// Refuses a prompt: clients ask for one although none is listed.

@@ -7,7 +7,7 @@ use crate::state::ReviewState;
 use crate::view::{scope_of, scope_query};
 use data_encoding::BASE64;
 use emendate::core::{Code, Error, Result};
-use emendate::{Answer, PersonAnswer, RAW_PATH};
+use emendate::{Answer, ChangeScope, HunkLines, PersonAnswer, RAW_PATH, ShownChange};
 use emendate_os::ffi::OsStrExt as _;
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
@@ -35,15 +35,20 @@ impl ActionOutcome {
     }
 
     /// The address of a page on which a person resolves the conflict, if that is what failed.
-    pub(crate) fn resolve_address(&self, fields: &Fields) -> Option<String> {
-        let error = self.0.as_ref().err().filter(|error| error.code() == Code::OperationConflict)?;
-        let path = fields.path("path").filter(|_| !error.message().is_empty())?;
-        Some(format!("/resolve?{}&path={}", scope_query(&scope_of(fields)?), query_path(&path)))
+    pub(crate) fn resolve_address(&self, state: &ReviewState, fields: &Fields) -> Option<String> {
+        self.0.as_ref().err().filter(|error| error.code() == Code::OperationConflict)?;
+        let (scope, path) = named_file(fields).ok()?;
+        let changes = state.changes(&scope).ok()?;
+        let view = state.engine.review().scope_file(&changes, &path).ok()?;
+        // Only two versions of a text can be merged.
+        let is_text = [view.before, view.after].iter().all(|side| side.is_some_and(|side| !side.is_link));
+        let can_resolve = is_text && view.moved_from.is_none() && !changes.has_changes_by_others(&path);
+        can_resolve.then(|| format!("/resolve?{}&path={}", scope_query(&scope), query_path(&path)))
     }
 
     /// The result for a script.
     pub(crate) fn to_json(&self, state: &ReviewState, fields: &Fields) -> Value {
-        let resolve = self.resolve_address(fields);
+        let resolve = self.resolve_address(state, fields);
         match &self.0 {
             Ok(done) => json!({ "ok": true, "summary": done.summary, "operation": done.operation }),
             Err(error) => json!({
@@ -69,11 +74,11 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
         "undo" => call(state, "undo", json!({ "id": id(fields)?, "any_session": true }), None)?,
         "undo_turn" => state.engine.review().undo_turn(&state.caller, id(fields)?)?,
         "undo_change" | "redo_change" => {
-            let scope = scope_of(fields).ok_or_else(|| incomplete("the changes"))?;
-            let path = fields.path("path").ok_or_else(|| incomplete("a file"))?;
+            let (scope, path) = named_file(fields)?;
+            let shown = shown_change(fields, &scope, &path)?;
             let hunk = fields.number("hunk").map(|number| [number]);
             let hunks = hunk.as_ref().map(|number| &number[..]);
-            state.engine.review().reverse_change(&state.caller, &scope, &path, hunks, verb == "redo_change")?
+            state.engine.review().reverse_change(&state.caller, shown, hunks, verb == "redo_change")?
         }
         "restore" => {
             let path = fields.path("path").ok_or_else(|| incomplete("a file"))?;
@@ -130,11 +135,28 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
 
 /// Replaces the lines that the form showed by those that a person wrote. Browsers send lines with CR LF.
 fn edit_lines(state: &ReviewState, fields: &Fields) -> Result<Answer> {
-    let path = fields.path("path").ok_or_else(|| incomplete("a file"))?;
-    let sent = |name| fields.sent(name).unwrap_or_default().replace("\r\n", "\n");
-    let (old, new) = (sent("old"), sent("new"));
-    let line = fields.number("line").unwrap_or(1);
-    call(state, "edit", json!({ "old_string": old, "new_string": new, "line": line, "match": "strict" }), Some(&path))
+    let (scope, path) = named_file(fields)?;
+    let shown = shown_change(fields, &scope, &path)?;
+    let old = fields.sent("old").ok_or_else(|| incomplete("the lines"))?;
+    let new = fields.sent("new").ok_or_else(|| incomplete("the new lines"))?.replace("\r\n", "\n");
+    let lines = HunkLines { first: fields.number("line").ok_or_else(|| incomplete("a line"))?, text: old };
+    state.engine.review().correct_lines(&state.caller, shown, lines, &new)
+}
+
+/// Returns the scope and the file that the fields name.
+fn named_file(fields: &Fields) -> Result<(ChangeScope, PathBuf)> {
+    let scope = scope_of(fields).ok_or_else(|| incomplete("the changes"))?;
+    Ok((scope, fields.path("path").ok_or_else(|| incomplete("a file"))?))
+}
+
+/// Returns the change that a page showed. The changes of several operations become others while a page is open, so a
+/// form has to say which they were.
+fn shown_change<'f>(fields: &'f Fields, scope: &'f ChangeScope, path: &'f Path) -> Result<ShownChange<'f>> {
+    let versions = fields.text("versions");
+    match (scope, versions) {
+        (ChangeScope::Turn(_) | ChangeScope::Between(..), None) => Err(incomplete("the versions that were shown")),
+        _ => Ok(ShownChange { scope, path, versions }),
+    }
 }
 
 /// Returns the operation that the fields are about.

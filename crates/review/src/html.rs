@@ -108,7 +108,7 @@ pub(crate) fn push_attribute(out: &mut String, value: &str) {
 }
 
 /// True for characters that are invisible, or change the order in which text is displayed. Tabs are white space.
-fn is_invisible(char: char) -> bool {
+pub(crate) fn is_invisible(char: char) -> bool {
     match char {
         '\t' | '\n' => false,
         '\u{AD}'
@@ -129,6 +129,11 @@ fn is_invisible(char: char) -> bool {
         | '\u{E0000}'..='\u{E0FFF}' => true,
         char => char.is_control(),
     }
+}
+
+/// True for text that a form of a browser sends back as it is: browsers turn carriage returns into line ends.
+pub(crate) fn survives_forms(text: &str) -> bool {
+    !text.replace("\r\n", "\n").contains('\r')
 }
 
 /// Returns a path as the value of a field in a query.

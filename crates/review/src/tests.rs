@@ -1,6 +1,8 @@
 //! The page, tested with raw bytes over real sockets, as no well-behaved browser sends them.
 #![allow(clippy::disallowed_methods, reason = "tests play the outside world")]
 
+mod changes;
+
 use crate::{ReviewListener, ReviewOptions, run_review};
 use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
 use serde_json::{Value, json};

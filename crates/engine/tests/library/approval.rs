@@ -150,6 +150,28 @@ fn rules_that_deny_new_files_precede_those_that_ask() {
 }
 
 #[test]
+fn text_that_the_file_already_has_is_no_undo() {
+    let mut fixture = asking();
+    let question = expect_question(&fixture, &fixture.edit("a.txt", "two", "2"));
+    fixture.caller.approval = Some(Approval::granted(question["seal"].as_str().unwrap()));
+    ok(&fixture.edit("a.txt", "two", "2"));
+    let asked = fixture.call("undo", json!({}));
+    let seal = |reply: &emendate::Reply| question_of(reply)["seal"].as_str().unwrap().to_owned();
+    let texts = vec![(fixture.path("a.txt"), "one\n2\n".to_owned())];
+    fixture.caller.approval = Some(Approval { texts, ..Approval::granted(&seal(&asked)) });
+    let reply = fixture.call("undo", json!({}));
+    assert!(code(&reply) == "access.ask" && reply.text().contains("already has"), "{}", reply.text());
+    // The operation still is the last one, and can be undone.
+    fixture.caller.approval = Some(Approval::granted(&seal(&asked)));
+    ok(&fixture.call("undo", json!({})));
+    assert_eq!(fixture.get("a.txt"), "one\ntwo\n");
+}
+
+fn question_of(reply: &emendate::Reply) -> Value {
+    question(reply.result.as_ref().unwrap_err()).unwrap().clone()
+}
+
+#[test]
 fn text_of_another_file_is_not_dropped_silently() {
     let mut fixture = asking();
     let question = expect_question(&fixture, &fixture.edit("a.txt", "two", "2"));

@@ -2,11 +2,10 @@
 
 use crate::html::Html;
 use crate::pages::file::{self, FileRemarks};
-use crate::pages::form::{ActionButton, button, scope_fields};
+use crate::pages::form::{ActionButton, button, change_fields};
 use crate::view::PageContext;
 use emendate::core::explain::DiffHunk;
 use emendate::{ChangeScope, FileDifference, FileView};
-use emendate_os::ffi::OsStrExt as _;
 
 /// Adds the buttons that decide about a whole file.
 pub(crate) fn file_buttons(
@@ -16,8 +15,8 @@ pub(crate) fn file_buttons(
     view: &FileView,
     found: Option<&FileDifference>,
 ) {
-    let mut fields = scope_fields(scope);
-    fields.push(("path", view.path.as_os_str().as_bytes()));
+    let versions = view.versions();
+    let fields = change_fields(scope, view, &versions);
     if let Some(is_kept) = is_file_kept(page, scope, view, found) {
         let (label, on) = if is_kept { ("File kept ✓", b"0") } else { ("Keep file", b"1") };
         let hint = "Keep all changes of this file, or decide again";

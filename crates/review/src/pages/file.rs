@@ -2,7 +2,7 @@
 
 use crate::html::{Html, query_path};
 use crate::pages::code::{CodeLine, of_line};
-use crate::pages::form::{ActionButton, button, hidden, scope_fields};
+use crate::pages::form::{ActionButton, button, change_fields, hidden};
 use crate::pages::{decisions, edit, hunk, image, timeline};
 use crate::view::{PageContext, scope_of, scope_query, shown_path};
 use emendate::core::explain::{DiffHunk, LineKind};
@@ -225,6 +225,11 @@ fn hunks(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &Fil
     if text.hunks.is_empty() {
         out.raw("<p class=\"empty\">The text is the same before and after.</p>");
     }
+    let has_changes_by_others =
+        page.state.changes(scope).is_ok_and(|changes| changes.has_changes_by_others(&view.path));
+    if has_changes_by_others {
+        out.raw("<p class=\"empty\">Others changed this file during the turn: their changes are among these. “Undo file” leaves them as they are.</p>");
+    }
     let remarks = remarks(page, scope, view);
     let mut next_line = 1;
     let mut delta = 0isize;
@@ -233,7 +238,7 @@ fn hunks(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, view: &Fil
         if !text.is_partial {
             gap(out, scope, view, next_line..first, delta, true);
         }
-        one(out, page, &HunkOfFile { scope, view, text, hunk, remarks: &remarks });
+        one(out, page, &HunkOfFile { scope, view, text, hunk, remarks: &remarks, has_changes_by_others });
         next_line = first + hunk.new_lines;
         let old_next = hunk.old_start + usize::from(hunk.old_lines == 0) + hunk.old_lines;
         delta = old_next.cast_signed() - next_line.cast_signed();
@@ -314,6 +319,8 @@ struct HunkOfFile<'a> {
     text: &'a TextDifference,
     hunk: &'a DiffHunk,
     remarks: &'a FileRemarks,
+    /// The hunks are not those of the turn alone.
+    has_changes_by_others: bool,
 }
 
 fn one(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>) {
@@ -353,10 +360,10 @@ pub(crate) fn hunk_tick(view: &FileView, hunk: &DiffHunk) -> String {
 
 /// Adds the buttons of a hunk.
 fn hunk_buttons(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>, state: HunkState, is_reviewed: bool) {
-    let HunkOfFile { scope, view, hunk, remarks, .. } = shown;
-    let number = hunk.number.to_string();
-    let mut fields = scope_fields(scope);
-    fields.extend([("path", view.path.as_os_str().as_bytes()), ("hunk", number.as_bytes())]);
+    let HunkOfFile { scope, view, hunk, remarks, has_changes_by_others, .. } = shown;
+    let (number, versions) = (hunk.number.to_string(), view.versions());
+    let mut fields = change_fields(scope, view, &versions);
+    fields.push(("hunk", number.as_bytes()));
     if remarks.operation.is_some() {
         let (label, next) = if is_reviewed { ("Kept ✓", b"0") } else { ("Keep", b"1") };
         let hint = "Keep this change, or decide again (a)";
@@ -367,6 +374,9 @@ fn hunk_buttons(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>, 
         out.raw("<button type=\"button\" class=\"quiet js\" data-key=\"a\"");
         out.attr("data-tick", &hunk_tick(view, hunk)).attr("aria-pressed", if is_reviewed { "true" } else { "false" });
         out.raw(" title=\"Keep this change, or decide again (a)\">Keep</button>");
+    }
+    if *has_changes_by_others {
+        return;
     }
     let pressed = if state == HunkState::Undone {
         ActionButton {
@@ -386,7 +396,7 @@ fn hunk_buttons(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>, 
         }
     };
     if !page.state.options.read_only && view.after.is_some() && edit::can_edit(hunk, state) {
-        let address = format!("/edit?{}&hunk={number}", file_query(scope, view));
+        let address = format!("/edit?{}&hunk={number}&versions={versions}", file_query(scope, view));
         out.raw("<a class=\"button quiet\" data-key=\"i\" title=\"Edit these lines (i)\"")
             .attr("href", &address)
             .raw(">Edit</a>");

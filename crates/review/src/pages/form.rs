@@ -1,7 +1,9 @@
 //! Buttons that change something: forms, which work without scripts.
 
-use crate::html::Html;
+use crate::html::{Html, is_invisible};
 use crate::view::PageContext;
+use emendate::FileView;
+use emendate_os::ffi::OsStrExt as _;
 
 /// A button with the fields that it sends.
 pub(crate) struct ActionButton<'a> {
@@ -35,11 +37,12 @@ pub(crate) fn button(out: &mut Html, page: &PageContext<'_>, button: &ActionButt
     out.raw(">").text(button.label).raw("</button></form>");
 }
 
-/// Adds a hidden field. Bytes that are not UTF-8 cannot be sent by a form, so they are percent-encoded with a mark.
+/// Adds a hidden field. Bytes that are not UTF-8 cannot be sent by a form, and characters that are invisible are shown as
+/// signs in markup, so both are percent-encoded with a mark.
 pub(crate) fn hidden(out: &mut Html, name: &str, value: &[u8]) {
     out.raw("<input type=\"hidden\"");
     match std::str::from_utf8(value) {
-        Ok(text) if !text.contains(['\r', '\n']) && text.chars().all(|c| !c.is_control()) => {
+        Ok(text) if !text.chars().any(|char| char.is_control() || is_invisible(char)) => {
             out.attr("name", name).attr("value", text);
         }
         // Browsers change line ends in fields.
@@ -57,4 +60,15 @@ pub(crate) fn scope_fields(scope: &emendate::ChangeScope) -> Vec<(&str, &[u8])> 
         emendate::ChangeScope::Turn(id) => vec![("turn", id.as_bytes())],
         emendate::ChangeScope::Between(from, to) => vec![("from", from.as_bytes()), ("to", to.as_bytes())],
     }
+}
+
+/// Returns the fields that name the change of a file in a scope as it is shown.
+pub(crate) fn change_fields<'f>(
+    scope: &'f emendate::ChangeScope,
+    view: &'f FileView,
+    versions: &'f str,
+) -> Vec<(&'f str, &'f [u8])> {
+    let mut fields = scope_fields(scope);
+    fields.extend([("path", view.path.as_os_str().as_bytes()), ("versions", versions.as_bytes())]);
+    fields
 }

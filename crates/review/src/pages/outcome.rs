@@ -29,7 +29,7 @@ pub(crate) fn page(page: &PageContext<'_>, fields: &Fields, outcome: &ActionOutc
         Err(error) => {
             main.raw("<div class=\"notice bad\">");
             explain(&mut main, error);
-            if let Some(address) = outcome.resolve_address(fields) {
+            if let Some(address) = outcome.resolve_address(page.state, fields) {
                 main.raw("<p><a class=\"button\"").attr("href", &address).raw(">Resolve the conflict</a></p>");
             }
             main.raw("</div>");

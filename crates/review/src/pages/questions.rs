@@ -1,6 +1,6 @@
 //! Questions that wait for a person: the proposed change, which can be approved, edited first, or denied with a reason.
 
-use crate::html::Html;
+use crate::html::{Html, survives_forms};
 use crate::pages::code::{CodeLine, line};
 use crate::pages::form::{ActionButton, button, hidden};
 use crate::pages::frame::{self, NavItem};
@@ -132,7 +132,8 @@ fn deny(out: &mut Html, page: &PageContext<'_>, id: &[u8]) {
 
 /// Adds the form that corrects the proposal, if it is text.
 fn correct(out: &mut Html, page: &PageContext<'_>, id: &[u8], files: &[QuestionFile]) {
-    if files.iter().all(|file| file.proposed.is_none()) {
+    let can_send = |file: &QuestionFile| file.proposed.as_deref().is_some_and(can_correct);
+    if !files.iter().any(can_send) {
         return;
     }
     out.raw("<details><summary>Edit the change before it is made</summary><form method=\"post\" action=\"/act\" class=\"act wide\">");
@@ -140,13 +141,19 @@ fn correct(out: &mut Html, page: &PageContext<'_>, id: &[u8], files: &[QuestionF
     hidden(out, "do", b"correct");
     hidden(out, "id", id);
     for (nth, file) in files.iter().enumerate() {
-        let Some(proposed) = &file.proposed else { continue };
+        let Some(proposed) = file.proposed.as_deref().filter(|_| can_send(file)) else { continue };
         out.raw("<label>").text(&page.path_below_root(&file.path)).raw("<textarea rows=\"16\" spellcheck=\"false\"");
         out.attr("name", &format!("text{nth}")).raw(">\n");
         editable(out, proposed);
         out.raw("</textarea></label>");
     }
     out.raw("<div class=\"actions\"><button>Approve with these texts</button></div></form></details>");
+}
+
+/// True for a text that a form can hold: its line ends are put back, so they must all be the same.
+fn can_correct(proposed: &str) -> bool {
+    let (all, crlf) = (proposed.matches('\n').count(), proposed.matches("\r\n").count());
+    survives_forms(proposed) && (crlf == 0 || crlf == all)
 }
 
 /// Adds text that is edited: its characters stay as they are, so that they are sent back.

@@ -1,6 +1,6 @@
 //! A conflict of an undo: both sides, and a text in which a person resolves it.
 
-use crate::html::Html;
+use crate::html::{Html, survives_forms};
 use crate::pages::file::named;
 use crate::pages::form::hidden;
 use crate::pages::frame::{self, NavItem};
@@ -28,7 +28,11 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
         main.raw("<code>&lt;&lt;&lt;&lt;&lt;&lt;&lt;</code> and <code>|||||||</code>, and as the file has them now, between <code>=======</code> and <code>&gt;&gt;&gt;&gt;&gt;&gt;&gt;</code>. Keep what is right, and remove the markers. ");
     }
     main.raw("Saving writes the file, as an operation that can be undone.</p>");
-    if page.state.options.read_only {
+    let can_send = survives_forms(&merged.text);
+    if !can_send {
+        main.raw("<p class=\"notice bad\">The text has carriage returns within lines, which a browser would turn into line ends. Resolve the conflict in an editor.</p>");
+    }
+    if page.state.options.read_only || !can_send {
         main.raw("<pre class=\"evidence\">").text(&merged.text).raw("</pre></div>");
     } else {
         main.raw("<form method=\"post\" action=\"/act\" class=\"act wide\"");

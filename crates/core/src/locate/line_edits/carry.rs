@@ -185,8 +185,10 @@ impl<'a> LineMap<'a> {
         LineMap { old, new, shared, added, proven, searches: 0, lines }
     }
 
-    /// Returns the distance by which lines `from..=to` moved, or else the first conflicting line and the reason.
-    pub(in crate::locate) fn moved(&mut self, from: usize, to: usize) -> Result<isize, (usize, &'static str)> {
+    /// Returns the distance by which lines `from..=to` moved.
+    ///
+    /// Errors: the first line whose position is not certain, and the reason.
+    pub fn moved(&mut self, from: usize, to: usize) -> Result<isize, (usize, &'static str)> {
         let count = self.old.count;
         if self.old.is_after_end(from) || from > count {
             // The position is after the last line: it remains the end of the file.

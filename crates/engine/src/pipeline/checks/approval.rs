@@ -47,7 +47,8 @@ impl Approval {
 
 /// Returns the plans if they need no approval or have it, with the texts that the person changed.
 ///
-/// Errors: `access.ask` with the question; `access.denied` for documentation that must not be created.
+/// Errors: `access.ask` with the question, or for texts that the files have already; `access.denied` for documentation
+/// that must not be created.
 pub(crate) fn approve_plans(call: Call<'_>, mut plans: Vec<FilePlan>) -> Result<Vec<FilePlan>> {
     let mut asked: Vec<(usize, BlockingRule)> = Vec::new();
     for (nth, plan) in plans.iter().enumerate().filter(|(_, plan)| plan.writes()) {
@@ -92,7 +93,18 @@ pub(crate) fn approve_plans(call: Call<'_>, mut plans: Vec<FilePlan>) -> Result<
             "A person changed the text before it was written; the file now contains the text shown here.".to_owned(),
         );
     }
+    if !approval.texts.is_empty() && !plans.iter().any(FilePlan::writes) {
+        return Err(kept_as_it_is());
+    }
     Ok(plans)
+}
+
+/// The error for a person's text that the files have already. An undo would count as done without it.
+fn kept_as_it_is() -> Error {
+    let what = "The person's text is the one that the file already has; nothing was changed.";
+    Error::new(Code::AccessAsk, what)
+        .about(ErrorContext::Declined)
+        .next("Do not send it again. Ask the person what they want instead.")
 }
 
 /// Returns the index of the plan for a file whose whole text a person may change.

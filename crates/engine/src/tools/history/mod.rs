@@ -297,15 +297,17 @@ pub(crate) fn operations_between(context: &Context, from: &str, to: &str) -> Res
     let is_now = to == NOW_NAME;
     let start = find_moment(context, from)?;
     let end = if is_now { Moment(vec![Some(u64::MAX); context.root_count()]) } else { find_moment(context, to)? };
-    let mut of_roots = Vec::new();
-    for (root, (start, end)) in start.0.into_iter().zip(end.0).enumerate() {
-        let (Some(start), Some(end)) = (start, end) else { continue };
-        if start > end {
-            continue;
+    let spans = start.0.into_iter().zip(end.0).enumerate();
+    let spans = spans.filter_map(|(root, (start, end))| Some((root, start?, end?)));
+    let spans: Vec<(usize, u64, u64)> = spans.filter(|(_, start, end)| start <= end).collect();
+    if is_now {
+        // First for all roots: the log of one may have changes of files of another.
+        for (root, start, _) in &spans {
+            record_present_state(context, &operations_after(context, *root, *start)?);
         }
-        if is_now {
-            record_present_state(context, &operations_after(context, root, start)?);
-        }
+    }
+    let mut of_roots = Vec::with_capacity(spans.len());
+    for (root, start, end) in spans {
         let mut all = operations_after(context, root, start)?;
         all.retain(|logged| logged.id.number <= end);
         of_roots.push((root, all));
@@ -328,23 +330,35 @@ fn record_present_state(context: &Context, all: &[LogEntry]) {
     record_outside_changes(context, &found);
 }
 
-/// Merges the changes of operations, given with the newest first, into one for each file that differs. The numbers of
-/// lines are added up: what two operations changed counts twice.
-pub(crate) fn merged_changes(of_roots: &[(usize, Vec<LogEntry>)], path: Option<&SafePath>) -> Vec<(usize, FileChange)> {
-    let mut paths: BTreeMap<(usize, &[u8]), FileChange> = BTreeMap::new();
-    for (root, all) in of_roots {
-        let files = all.iter().rev().flat_map(|logged| &logged.operation.files);
-        for file in files.filter(|file| is_wanted(path, file)) {
-            let merge = |known: &mut FileChange| {
+/// Returns operations, those of each root with the newest first, in one list with the newest first.
+pub(crate) fn in_one_list(of_roots: &[(usize, Vec<LogEntry>)]) -> Vec<(usize, &LogEntry)> {
+    let lists = of_roots.iter().map(|(_, all)| all.iter().collect()).collect();
+    let all = newest_first(lists, |logged: &&LogEntry| logged.at, usize::MAX);
+    all.into_iter().filter_map(|(index, logged)| Some((of_roots.get(index)?.0, logged))).collect()
+}
+
+/// Merges the changes of operations, given with the newest first, into one for each file that differs, with the root
+/// whose log has the newest of them: the operations on one file may be in several logs. The numbers of lines are added
+/// up: what two operations changed counts twice.
+pub(crate) fn merged_changes(
+    of_roots: &[(usize, Vec<LogEntry>)],
+    path: Option<&SafePath>,
+) -> Vec<(usize, FileChange)> {
+    let mut paths: BTreeMap<&[u8], (usize, FileChange)> = BTreeMap::new();
+    for (root, logged) in in_one_list(of_roots).into_iter().rev() {
+        for file in logged.operation.files.iter().filter(|file| is_wanted(path, file)) {
+            let merge = |(newest, known): &mut (usize, FileChange)| {
+                *newest = root;
                 known.after = file.after;
+                known.attributes.clone_from(&file.attributes);
                 known.added += file.added;
                 known.removed += file.removed;
             };
-            let first = || FileChange { moved_from: None, ..file.clone() };
-            paths.entry((*root, &*file.path)).and_modify(merge).or_insert_with(first);
+            let first = || (root, FileChange { moved_from: None, ..file.clone() });
+            paths.entry(&*file.path).and_modify(merge).or_insert_with(first);
         }
     }
-    paths.into_iter().filter(|(_, file)| file.before != file.after).map(|((root, _), file)| (root, file)).collect()
+    paths.into_values().filter(|(_, file)| file.before != file.after).collect()
 }
 
 /// Renders one file of an operation: its diff for the text, and its data.

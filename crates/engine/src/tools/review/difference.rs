@@ -144,6 +144,11 @@ impl Review<'_> {
     /// Errors: those of [`Review::scope_content`]; `content.binary`, `file.too_large`.
     pub fn resolution(&self, caller: &CallContext, scope: &ChangeScope, path: &Path) -> Result<Resolution> {
         Call::new(self.context, caller).metered(|call| {
+            if (Review { context: &call }).scope_changes(scope)?.has_changes_by_others(path) {
+                let what = "Others changed the file during the turn, so the turn alone has no version before it.";
+                return Err(Error::new(Code::CallInvalid, what)
+                    .next("Resolve the conflict on the page of one of its operations."));
+            }
             let side = |moment| Snapshot::open(content(&call, scope, path, moment)?, None);
             let (before, after) = (side(OperationSide::Before)?, side(OperationSide::After)?);
             let safe_path = call.resolve_no_follow(path, Access::Write)?;

@@ -4,7 +4,9 @@
 pub(crate) mod cells;
 pub(crate) mod difference;
 pub(crate) mod large;
+pub(crate) mod line_correction;
 pub(crate) mod operations;
+pub(crate) mod reversal;
 pub(crate) mod scope;
 pub(crate) mod turn;
 pub(crate) mod workspace;

@@ -13,6 +13,7 @@ use crate::tools::review::Review;
 use crate::tools::review::turn::TurnNames;
 use crate::tools::review::workspace::below_root;
 use crate::tools::undo::select::{self, OperationRef};
+use data_encoding::HEXLOWER;
 use emendate_core::Result;
 use emendate_events::SessionModels;
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationOutcome, Role};
@@ -152,6 +153,17 @@ pub struct FileView {
     pub before: Option<FileStateView>,
     /// The state after; `None` if there is nothing.
     pub after: Option<FileStateView>,
+}
+
+impl FileView {
+    /// Returns a name for the two versions that differ: the change of a file in a scope is another one as soon as it is
+    /// different.
+    pub fn versions(&self) -> String {
+        let name = |state: Option<FileStateView>| {
+            state.map_or_else(|| "none".to_owned(), |it| format!("{}.{:o}", HEXLOWER.encode(&it.version), it.mode))
+        };
+        format!("{}-{}", name(self.before), name(self.after))
+    }
 }
 
 impl Review<'_> {

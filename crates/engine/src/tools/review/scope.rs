@@ -1,31 +1,19 @@
 //! The changes that are reviewed together: one operation, a turn, or everything between two moments.
 
 use crate::context::Context;
-use crate::context::call::Call;
 use crate::context::history_stores::log_path;
-use crate::model::call_context::CallContext;
-use crate::model::call_origin::CallOrigin;
-use crate::model::hunk_numbers::HUNKS_PER_CALL_MAX;
-use crate::model::raw_path::RAW_PATH_FIELD;
-use crate::model::reply::Answer;
 use crate::tools::history::operation_list::{from_its_source, visible_files};
-use crate::tools::history::{merged_changes, operations_between};
+use crate::tools::history::{in_one_list, merged_changes, operations_between};
 use crate::tools::remarks::{Comment, ReviewedFile, remarks_on};
 use crate::tools::review::Review;
-use crate::tools::review::difference::{FileDifference, difference_of};
 use crate::tools::review::operations::{FileView, file_view};
 use crate::tools::review::turn::turn_of;
 use crate::tools::review::workspace::below_root;
-use crate::tools::undo::file_states::is_regular;
-use crate::tools::undo::hunks::change_merged_hunks;
-use crate::tools::undo::restore::restore;
 use crate::tools::undo::select::{self, OperationRef};
-use data_encoding::BASE64;
 use emendate_core::{Code, Error, Result};
-use emendate_history::{FileChange, LogEntry, OperationId};
+use emendate_history::{FileChange, FileState, LogEntry, OperationId};
 use emendate_os::ffi::OsStrExt as _;
-use serde_json::json;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -47,8 +35,17 @@ pub struct ScopeChanges {
     changes: Vec<(usize, FileChange)>,
     /// The operation, with its root, if the scope is one.
     operation: Option<(usize, OperationId)>,
-    /// Otherwise, by root and path, the numbers of the operations that alone changed a file.
-    origins: HashMap<(usize, Vec<u8>), u64>,
+    /// Otherwise, by path, the operations that alone changed a file.
+    origins: HashMap<Vec<u8>, LoggedNumber>,
+    /// The files of a turn that others changed between two of its operations.
+    shared: HashSet<Vec<u8>>,
+}
+
+/// The number of an operation of a root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LoggedNumber {
+    root: usize,
+    number: u64,
 }
 
 /// The remarks of a person on the operation of a scope.
@@ -67,8 +64,14 @@ impl ScopeChanges {
     pub(crate) fn origin(&self, root: usize, file: &FileChange) -> Option<u64> {
         match &self.operation {
             Some((_, id)) => Some(id.number),
-            None => self.origins.get(&(root, file.path.clone())).copied(),
+            None => self.origins.get(&file.path).filter(|origin| origin.root == root).map(|origin| origin.number),
         }
+    }
+
+    /// True for a file of a turn that others changed between two of its operations: its difference has their changes,
+    /// too, so its hunks are not those of the turn.
+    pub fn has_changes_by_others(&self, path: &Path) -> bool {
+        self.shared.contains(path.as_os_str().as_bytes())
     }
 
     /// Finds the change of a file.
@@ -211,51 +214,10 @@ impl Review<'_> {
         }
         out
     }
-
-    /// Undoes or redoes the change of one file in a scope: its hunks of these numbers, or all of it.
-    ///
-    /// Errors: `operation.not_found` for a file that is not in the scope; those of an undo and of a restore.
-    pub fn reverse_change(
-        &self,
-        caller: &CallContext,
-        scope: &ChangeScope,
-        path: &Path,
-        hunks: Option<&[usize]>,
-        redo: bool,
-    ) -> Result<Answer> {
-        Call::new(self.context, caller).metered(|call| {
-            let bytes = path.as_os_str().as_bytes();
-            let of_roots = operations_of(&call, scope)?;
-            let (root, file) = changes_of(scope, &of_roots).of(path)?.clone();
-            let operations = of_roots.iter().filter(|(of, _)| *of == root).flat_map(|(_, all)| all);
-            let touches = |logged: &&LogEntry| logged.operation.files.iter().any(|file| *file.path == *bytes);
-            let operations: Vec<&LogEntry> = operations.filter(touches).collect();
-            let (Some(newest), Some(oldest)) = (operations.first(), operations.last()) else {
-                return Err(Error::new(Code::OperationMissing, "None of these operations changed the file."));
-            };
-            let numbers = match hunks {
-                Some(numbers) => Some(numbers.to_vec()),
-                None if is_regular(&file) && file.moved_from.is_none() => {
-                    hunk_count(call, root, &file)?.map(|count| (1..=count).collect())
-                }
-                None => None,
-            };
-            let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) else {
-                let id = if redo { newest.id.to_string() } else { format!("{}^", oldest.id) };
-                let input = json!({ "id": id, RAW_PATH_FIELD: BASE64.encode(bytes) });
-                return restore(call, "restore", input);
-            };
-            let origin = CallOrigin::of_parts(
-                "undo",
-                &[bytes, newest.id.to_string().as_bytes(), &format!("{numbers:?}").into_bytes()],
-            );
-            change_merged_hunks(call, origin, (root, (*newest).clone()), file, &numbers, redo)
-        })
-    }
 }
 
 /// Returns the changes of a scope that has these operations.
-fn changes_of(scope: &ChangeScope, of_roots: &[(usize, Vec<LogEntry>)]) -> ScopeChanges {
+pub(crate) fn changes_of(scope: &ChangeScope, of_roots: &[(usize, Vec<LogEntry>)]) -> ScopeChanges {
     let mut out = ScopeChanges::default();
     if let (ChangeScope::Operation(_), [(root, all)]) = (scope, of_roots) {
         for logged in all {
@@ -266,20 +228,15 @@ fn changes_of(scope: &ChangeScope, of_roots: &[(usize, Vec<LogEntry>)]) -> Scope
         out.changes = merged_changes(of_roots, None);
         out.origins = single_origins(of_roots);
     }
+    if matches!(scope, ChangeScope::Turn(_)) {
+        out.shared = shared_files(of_roots);
+    }
     out.changes.sort_by(|(_, left), (_, right)| left.path.cmp(&right.path));
     out
 }
 
-/// Returns the number of hunks of a change; `None` if it is not text, or has more than one call may undo.
-fn hunk_count(call: Call<'_>, root: usize, file: &FileChange) -> Result<Option<usize>> {
-    Ok(match difference_of(call, root, file, None, 0)? {
-        FileDifference::Text(text) if text.hunks.len() <= HUNKS_PER_CALL_MAX => Some(text.hunks.len()),
-        _ => None,
-    })
-}
-
 /// Returns the operations of a scope, those of each root with the newest first.
-fn operations_of(context: &Context, scope: &ChangeScope) -> Result<Vec<(usize, Vec<LogEntry>)>> {
+pub(crate) fn operations_of(context: &Context, scope: &ChangeScope) -> Result<Vec<(usize, Vec<LogEntry>)>> {
     Ok(match scope {
         ChangeScope::Operation(id) => {
             let (root, logged) = select::operation(context, OperationRef::read_name(id)?)?;
@@ -293,14 +250,29 @@ fn operations_of(context: &Context, scope: &ChangeScope) -> Result<Vec<(usize, V
     })
 }
 
-/// Returns the files that exactly one of some operations changed, with its number.
-fn single_origins(of_roots: &[(usize, Vec<LogEntry>)]) -> HashMap<(usize, Vec<u8>), u64> {
-    let mut found: HashMap<(usize, Vec<u8>), Option<u64>> = HashMap::new();
+/// Returns the files that exactly one of some operations changed, with that operation.
+fn single_origins(of_roots: &[(usize, Vec<LogEntry>)]) -> HashMap<Vec<u8>, LoggedNumber> {
+    let mut found: HashMap<Vec<u8>, Option<LoggedNumber>> = HashMap::new();
     for (root, logged) in of_roots.iter().flat_map(|(root, all)| all.iter().map(|logged| (*root, logged))) {
         for file in &logged.operation.files {
-            let number = Some(logged.id.number);
-            found.entry((root, file.path.clone())).and_modify(|known| *known = None).or_insert(number);
+            let origin = Some(LoggedNumber { root, number: logged.id.number });
+            found.entry(file.path.clone()).and_modify(|known| *known = None).or_insert(origin);
         }
     }
-    found.into_iter().filter_map(|(file, number)| Some((file, number?))).collect()
+    found.into_iter().filter_map(|(path, origin)| Some((path, origin?))).collect()
+}
+
+/// Returns the files of which some operation found another state than the one before it had left.
+fn shared_files(of_roots: &[(usize, Vec<LogEntry>)]) -> HashSet<Vec<u8>> {
+    let (mut left, mut shared) = (HashMap::new(), HashSet::new());
+    for (_, logged) in in_one_list(of_roots).into_iter().rev() {
+        for file in &logged.operation.files {
+            let content = |state: Option<FileState>| state.map(|state| (state.content, state.kind));
+            let found = left.insert(&*file.path, content(file.after));
+            if found.is_some_and(|found| found != content(file.before)) {
+                shared.insert(file.path.clone());
+            }
+        }
+    }
+    shared
 }

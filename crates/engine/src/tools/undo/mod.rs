@@ -13,6 +13,7 @@ pub(crate) mod reversed_files;
 pub(crate) mod rewind;
 pub(crate) mod select;
 pub(crate) mod since;
+pub(crate) mod whole_file;
 
 use crate::context::Context;
 use crate::context::call::Call;
