@@ -189,19 +189,30 @@ pub(super) fn ambiguous(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, candid
     ))
 }
 
-/// Creates the error for a place found with tolerance if more of the hunk's lines occur exactly at another place.
+/// Creates the error for a place found with tolerance if more of the hunk's lines occur exactly at another place, or as
+/// many with a line that was dropped.
 /// `lines` are those of both places.
-pub(super) fn rivals(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, lines: [&Range<usize>; 2]) -> Error {
+pub(super) fn rivals(
+    index: &SearchIndex<'_>,
+    hunk: &Hunk,
+    tier: Tier,
+    lines: [&Range<usize>; 2],
+    dropped: Option<&str>,
+) -> Error {
     let [found, other] = lines.map(|it| format!("lines {}-{}", it.start + 1, it.end));
-    let mut error = Error::new(
-        Code::MatchAmbiguous,
-        format!("Two places may be meant: {found} fit the hunk only approximately ({}), {other} have more of its lines exactly.", tier.name()),
-    )
-    .fact("reason", "rivals")
-    .fact("tier", tier.number())
-    .fact("line", hunk.source_line)
-    .fact("candidates", lines.map(|it| json!({ "line": it.start + 1 })).to_vec())
-    .next("Read both places, and send the hunk again with the exact lines of the one that is meant.");
+    let why = match dropped {
+        Some(_) => format!("fit the hunk without a line of its context, {other} have that line"),
+        None => format!("fit the hunk only approximately ({}), {other} have more of its lines exactly", tier.name()),
+    };
+    let mut error = Error::new(Code::MatchAmbiguous, format!("Two places may be meant: {found} {why}."))
+        .fact("reason", "rivals")
+        .fact("tier", tier.number())
+        .fact("line", hunk.source_line)
+        .fact("candidates", lines.map(|it| json!({ "line": it.start + 1 })).to_vec())
+        .next("Read both places, and send the hunk again with the exact lines of the one that is meant.");
+    if let Some(line) = dropped {
+        error = error.evidence(format!("The line of context: {}", line.trim()));
+    }
     for (name, lines) in [(&found, lines[0]), (&other, lines[1])] {
         let shown = line_format::excerpt(index.base, lines.start + 1, lines.end.min(lines.start + SHOWN_LINES_MAX));
         error = error.evidence(format!("{name}:\n{shown}"));

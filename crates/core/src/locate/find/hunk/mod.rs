@@ -249,8 +249,8 @@ fn only_match(index: &SearchIndex<'_>, hunk: &Hunk, matches: HunkMatches) -> Res
     Ok(TextMatches { tier, matches: vec![hit], notes })
 }
 
-/// Refuses a place found with tolerance if more of the hunk's lines occur exactly at another place. A hunk with anchors
-/// states its place itself.
+/// Refuses a place found with tolerance if more of the hunk's lines occur at another place; or if as many do, one of which
+/// was dropped for the found place. A hunk with anchors states its place itself.
 ///
 /// Errors: `match.ambiguous`.
 fn no_rival(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, place: &HunkCandidate) -> Result<()> {
@@ -259,9 +259,13 @@ fn no_rival(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, place: &HunkCandid
     }
     let find = seek::old_side(hunk);
     let search = MatchSearch::for_lines(index, &find, "", wanted(hunk));
-    let lines = place.lines.start.saturating_sub(place.dropped.front)..place.lines.end + place.dropped.back;
-    match rivals::rival_of_lines(&search, &search.pattern, std::slice::from_ref(&lines)) {
-        Some(rival) => Err(failure::rivals(index, hunk, tier, [&place.lines, &rival])),
+    let DroppedContext { front, back } = place.dropped;
+    let matched = rivals::MatchedLines { lines: place.lines.clone(), front, back };
+    match rivals::rival_of_lines(&search, &search.pattern, tier, &[matched]) {
+        Some(rival) => {
+            let dropped = rival.dropped.map(|at| search.pattern.old[at]);
+            Err(failure::rivals(index, hunk, tier, [&place.lines, &rival.lines], dropped))
+        }
         None => Ok(()),
     }
 }

@@ -155,3 +155,46 @@ fn similar_place_includes_a_line_above_an_omitted_one() {
     let error = run(file.as_bytes(), &[hunk(text)]).unwrap_err().to_string();
     assert!(error.contains("(lines 2-4") && !error.contains("is not there"), "{error}");
 }
+
+#[test]
+fn place_with_the_dropped_line_is_as_likely() {
+    let file = "[staging]\nhost = a\nmode = slow\ndebug = no\n\n[production]\nhost = a\nmode = fast\ndebug = no\n";
+    let patch = " [staging]\n host = a\n mode = fast\n-debug = no\n+debug = yes\n";
+    for stale in [hunk(patch), at(1, patch), at(3, patch)] {
+        let error = refuse(file, stale);
+        assert_eq!(error.data()["reason"], "rivals", "{error}");
+        assert!(error.to_string().contains("lines 7-9") && error.to_string().contains("lines 1-4"), "{error}");
+    }
+    // The number names the place; the file does not have the dropped line, or has it without the others.
+    assert!(edit(file, at(6, patch)).ends_with("debug = yes\n"));
+    assert!(edit(&file.replace("staging", "testing"), hunk(patch)).ends_with("debug = yes\n"));
+    assert!(edit(&file.replace("host = a\nmode = slow\n", "kind = b\n"), hunk(patch)).ends_with("debug = yes\n"));
+    let jobs = "jobs:\n  lint:\n    runs-on: ubuntu\n    steps:\n      - uses: checkout@v5\n      - run: make all\n\n  test:\n    runs-on: ubuntu\n    steps:\n      - uses: checkout@v4\n      - run: make all\n";
+    let patch = "   lint:\n     runs-on: ubuntu\n     steps:\n       - uses: checkout@v4\n+      - run: make lint\n       - run: make all\n";
+    assert_eq!(refuse(jobs, hunk(patch)).data()["reason"], "rivals");
+    // The name is the last line of the context.
+    let file = "first_value()\nsecond_value()\nthird_value()\nend alpha\nfirst_value()\nsecond_value()\nother_value()\nend beta\n";
+    let patch = " first_value()\n-second_value()\n+2\n third_value()\n end beta\n";
+    assert_eq!(refuse(file, hunk(patch)).data()["reason"], "rivals");
+}
+
+#[test]
+fn shifted_hunk_has_rivals_too() {
+    let file = "[alpha]\nhost = a.example\nuser = ada\nmode = slow\nretries = three\ndebug = no\n\n[beta]\nhost = b.example\nuser = bob\nmode = fast\nretries = three\ndebug = no\n";
+    let lines = ["[alpha]", "host = a.example", "user = ada", "mode = fast"];
+    for indent in ["", "    ", "\t"] {
+        let head: String = lines.iter().map(|line| format!(" {indent}{line}\n")).collect();
+        let patch = format!("{head}-{indent}retries = three\n+{indent}retries = nine\n {indent}debug = no\n");
+        let error = refuse(file, hunk(&patch));
+        assert_eq!(error.data()["reason"], "rivals", "{error}");
+    }
+}
+
+#[test]
+fn neighbour_with_more_of_the_lines_is_a_rival() {
+    let file = "=== Maintainers\nsee below\nlist:\n* Chad Granum\nend of the list.\n=== Authors\nsee below\nlist:\n* Chad Granum\nend of the list\n=== Copyright\n";
+    let patch =
+        " === Maintainers\n see below\n list:\n * Chad Granum\n+* Ada\n end of the list\n === Authors\n see below\n";
+    let error = refuse(file, hunk(patch));
+    assert_eq!(error.data()["reason"], "rivals", "{error}");
+}
