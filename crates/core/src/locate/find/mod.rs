@@ -16,6 +16,7 @@ mod indent;
 mod literal;
 mod match_site;
 mod refusal;
+mod retyped;
 mod rivals;
 mod search;
 mod select;
