@@ -113,6 +113,26 @@ pub(super) fn rival_of_lines(
     rival.or_else(|| if tier >= Tier::IndentShift { lines.rival(search, taken, without_edges) } else { None })
 }
 
+/// Returns the first lines within a section that are most of the old text, or all but one line of it.
+pub(super) fn similar_within(
+    search: &MatchSearch<'_>,
+    wanted: &PatternLines<'_>,
+    covers: impl Fn(usize) -> bool,
+) -> Option<Range<usize>> {
+    let lines = SubstantialLines::new(wanted)?;
+    lines.starts(search, without_trail).into_iter().find_map(|start| {
+        if work::spend_or_end(lines.at.len() * GAP_LINES_MAX) {
+            return None;
+        }
+        let same = |old: &str, file: &str| without_trail(old) == without_trail(file);
+        let found = lines.identical(search, LinesSought { start, skipped: 0, dropped: (0, 0) }, same);
+        let is_similar = lines.are_most(found.count) || found.count + 1 >= lines.at.len();
+        let height = start..(start + wanted.old.len()).min(search.lines().count());
+        let shown = found.lines.start.min(height.start)..found.lines.end.max(height.end);
+        (found.count > 0 && is_similar && covers(found.lines.start)).then_some(shown)
+    })
+}
+
 /// The lines that a span touches.
 pub(super) fn lines_of(search: &MatchSearch<'_>, span: Span) -> Range<usize> {
     let lines = search.lines();

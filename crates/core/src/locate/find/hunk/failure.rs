@@ -189,30 +189,44 @@ pub(super) fn ambiguous(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, candid
     ))
 }
 
-/// Creates the error for a place found with tolerance if more of the hunk's lines occur exactly at another place, or as
-/// many with a line that was dropped.
+/// The reason why another place may be meant.
+pub(super) enum RivalReason<'s> {
+    /// More of the hunk's lines occur exactly there than at the place that this tier found.
+    MoreLines(Tier),
+    /// This line was dropped for the found place, and occurs at the other one.
+    DroppedLine(&'s str),
+    /// The hunk names this section, in which the found place is not.
+    Section(&'s str),
+}
+
+/// Creates the error for a place found with tolerance, or outside of the named section, if another place may be meant.
 /// `lines` are those of both places.
 pub(super) fn rivals(
     index: &SearchIndex<'_>,
     hunk: &Hunk,
-    tier: Tier,
     lines: [&Range<usize>; 2],
-    dropped: Option<&str>,
+    reason: &RivalReason<'_>,
 ) -> Error {
     let [found, other] = lines.map(|it| format!("lines {}-{}", it.start + 1, it.end));
-    let why = match dropped {
-        Some(_) => format!("fit the hunk without a line of its context, {other} have that line"),
-        None => format!("fit the hunk only approximately ({}), {other} have more of its lines exactly", tier.name()),
+    let why = match reason {
+        RivalReason::MoreLines(tier) => {
+            format!("fit the hunk only approximately ({}), {other} have more of its lines exactly", tier.name())
+        }
+        RivalReason::DroppedLine(_) => format!("fit the hunk without a line of its context, {other} have that line"),
+        RivalReason::Section(_) => {
+            format!("are not in the section that the header of the hunk names, {other} there have most of its lines")
+        }
     };
     let mut error = Error::new(Code::MatchAmbiguous, format!("Two places may be meant: {found} {why}."))
         .fact("reason", "rivals")
-        .fact("tier", tier.number())
         .fact("line", hunk.source_line)
         .fact("candidates", lines.map(|it| json!({ "line": it.start + 1 })).to_vec())
         .next("Read both places, and send the hunk again with the exact lines of the one that is meant.");
-    if let Some(line) = dropped {
-        error = error.evidence(format!("The line of context: {}", line.trim()));
-    }
+    error = match reason {
+        RivalReason::MoreLines(tier) => error.fact("tier", tier.number()),
+        RivalReason::DroppedLine(line) => error.evidence(format!("The line of context: {}", line.trim())),
+        RivalReason::Section(name) => error.evidence(format!("The section: {name}")),
+    };
     for (name, lines) in [(&found, lines[0]), (&other, lines[1])] {
         let shown = line_format::excerpt(index.base, lines.start + 1, lines.end.min(lines.start + SHOWN_LINES_MAX));
         error = error.evidence(format!("{name}:\n{shown}"));
@@ -279,7 +293,9 @@ fn misplaced(index: &SearchIndex<'_>, hunk: &Hunk, limits: &HunkConstraints) -> 
     let (what, next) = if limits.at_end() {
         ("not at the end of the file, as `*** End of File` says", "Omit `*** End of File` if that place is meant.")
     } else {
-        ("not below the anchor", "Use the line of the function or class around that place as the anchor, or omit it.")
+        let what =
+            if limits.in_another_block { "in another block than that of the anchor" } else { "not below the anchor" };
+        (what, "Use the line of the function or class around that place as the anchor, or omit it.")
     };
     let anchor = hunk.scopes.last().filter(|_| !limits.at_end()).map_or(String::new(), |it| format!(" `@@ {it}`"));
     let places = if lines.len() == 1 { "line" } else { "lines" };

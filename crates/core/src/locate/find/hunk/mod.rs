@@ -11,6 +11,7 @@ mod context;
 mod doubled;
 mod edge;
 mod failure;
+mod header;
 mod insert;
 mod repair;
 mod respace;
@@ -234,8 +235,11 @@ fn only_match(index: &SearchIndex<'_>, hunk: &Hunk, matches: HunkMatches) -> Res
     }
     let start = index.lines().start(candidate.lines.start);
     let line = index.base().lines().line_of(index.base().text(), start);
-    if tier > Tier::Punctuation && hunk.first.and_then(|stated| candidate.dropped.first(stated)) != Some(line) {
-        no_rival(index, hunk, tier, &candidate)?;
+    if hunk.first.and_then(|stated| candidate.dropped.first(stated)) != Some(line) {
+        if tier > Tier::Punctuation {
+            no_rival(index, hunk, tier, &candidate)?;
+        }
+        in_named_section(index, hunk, &candidate)?;
     }
     if let Some(stated) = hunk.first.filter(|_| hunk.lines.iter().any(|line| line.kind != HunkLineKind::Added)) {
         let line = line.saturating_sub(candidate.dropped.front);
@@ -263,9 +267,36 @@ fn no_rival(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, place: &HunkCandid
     let matched = rivals::MatchedLines { lines: place.lines.clone(), front, back };
     match rivals::rival_of_lines(&search, &search.pattern, tier, &[matched]) {
         Some(rival) => {
-            let dropped = rival.dropped.map(|at| search.pattern.old[at]);
-            Err(failure::rivals(index, hunk, tier, [&place.lines, &rival.lines], dropped))
+            let reason = rival.dropped.map_or(failure::RivalReason::MoreLines(tier), |at| {
+                failure::RivalReason::DroppedLine(search.pattern.old[at])
+            });
+            Err(failure::rivals(index, hunk, [&place.lines, &rival.lines], &reason))
         }
+        None => Ok(()),
+    }
+}
+
+/// Refuses a place in another block than the section that the header names, if the section has nearly all lines of the
+/// hunk.
+///
+/// Errors: `match.ambiguous`.
+fn in_named_section(index: &SearchIndex<'_>, hunk: &Hunk, place: &HunkCandidate) -> Result<()> {
+    let Some(name) = hunk.section.as_deref().filter(|_| hunk.scopes.is_empty() && !place.lines.is_empty()) else {
+        return Ok(());
+    };
+    let first = place.lines.start;
+    if scope::is_nearest_title(index, name, first) {
+        return Ok(());
+    }
+    let sections = scope::sections(index, name);
+    let anchor = sections.anchor_of(first).filter(|_| !sections.covers(first));
+    if !anchor.is_some_and(|anchor| header::is_in_another_block(index, anchor, first)) {
+        return Ok(());
+    }
+    let find = seek::old_side(hunk);
+    let search = MatchSearch::for_lines(index, &find, "", wanted(hunk));
+    match rivals::similar_within(&search, &search.pattern, |line| sections.covers(line)) {
+        Some(lines) => Err(failure::rivals(index, hunk, [&place.lines, &lines], &failure::RivalReason::Section(name))),
         None => Ok(()),
     }
 }

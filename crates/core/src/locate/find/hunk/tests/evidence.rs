@@ -198,3 +198,47 @@ fn neighbour_with_more_of_the_lines_is_a_rival() {
     let error = refuse(file, hunk(patch));
     assert_eq!(error.data()["reason"], "rivals", "{error}");
 }
+
+#[test]
+fn place_in_another_block_than_that_of_the_anchor_is_refused() {
+    let ini = "[staging]\nhost = a\nmode = slow\ndebug = no\n\n[production]\nhost = a\nmode = fast\ndebug = no\n";
+    let python = "class A:\n    def start(self):\n        self.lock(0)\n        return go(self)\n\n    def stop(self):\n        self.lock()\n        return go(self)\n";
+    let classes = python.replace("    def stop", "class B:\n    def start");
+    let start = "         self.lock()\n-        return go(self)\n+        return go(self, 1)\n";
+    let c = "int start(void)\n{\n\tlock(0);\n\treturn go();\n}\n\nint stop(void)\n{\n\tlock();\n\treturn go();\n}\n";
+    let c_patch = " {\n \tlock();\n-\treturn go();\n+\treturn go(1);\n }\n";
+    let text = "# A\n\n## Install\n\nRun it!\n\nDone.\n\n## Remove\n\nRun it.\n\nDone.\n";
+    let css = ".a-button {\n  color: red;\n  margin: 1px;\n}\n.b-button {\n  color: blue;\n  margin: 1px;\n}\n";
+    let html = "<form id=\"login\">\n  <b>Name!</b>\n  <i>Send</i>\n</form>\n<form id=\"register\">\n  <b>Name</b>\n  <i>Send</i>\n</form>\n";
+    let sql = "CREATE TABLE users (\n  id BIGINT,\n  at TIME\n);\nCREATE TABLE orders (\n  id INT,\n  at TIME\n);\n";
+    let json = "{\n  \"staging\": {\n    \"mode\": \"slow\",\n    \"debug\": false\n  },\n  \"production\": {\n    \"mode\": \"fast\",\n    \"debug\": false\n  }\n}\n";
+    for (file, anchor, patch) in [
+        (ini, "[staging]", " mode = fast\n-debug = no\n+debug = yes\n"),
+        (ini, "[staging]", " host = a\n mode = fast\n+level = 3\n debug = no\n"),
+        (python, "def start(self):", start),
+        (&classes, "class A:", &format!("     def start(self):\n{start}")),
+        (c, "int start(void)", c_patch),
+        (text, "## Install", " Run it.\n \n-Done.\n+Finished.\n"),
+        (css, ".a-button {", "   color: blue;\n-  margin: 1px;\n+  margin: 2px;\n"),
+        (html, "<form id=\"login\">", "   <b>Name</b>\n-  <i>Send</i>\n+  <i>Log in</i>\n"),
+        (sql, "CREATE TABLE users (", "   id INT,\n-  at TIME\n+  at DATE\n"),
+        (json, "  \"staging\": {", "     \"mode\": \"fast\",\n-    \"debug\": false\n+    \"debug\": true\n"),
+    ] {
+        let error = refuse(file, below(&[anchor], patch));
+        assert_eq!(error.code(), Code::MatchNotFound, "{error}");
+    }
+    // The hunk shows the line that begins the other block, or the place is below all blocks.
+    assert!(
+        edit(python, below(&["def start(self):"], &format!("     def stop(self):\n{start}"))).contains("(self, 1)")
+    );
+    let file = format!("{python}\nprint(A)\n");
+    assert!(edit(&file, below(&["def start(self):"], "-print(A)\n+print(B)")).ends_with("print(B)\n"));
+    // A section whose lines are like those of the hunk.
+    let error = refuse(c, in_section("int start(void)", at(2, c_patch)));
+    assert_eq!(error.data()["reason"], "rivals", "{error}");
+    for named in [in_section("int start(void)", at(8, c_patch)), in_section("int stop(void)", at(2, c_patch))] {
+        assert!(edit(c, named).ends_with("return go(1);\n}\n"));
+    }
+    let other = c.replacen("lock(0);\n\treturn go();", "none();", 1);
+    assert!(edit(&other, in_section("int start(void)", at(2, c_patch))).ends_with("return go(1);\n}\n"));
+}
