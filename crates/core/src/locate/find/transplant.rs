@@ -164,6 +164,15 @@ fn is_comment(line: &str) -> bool {
         || is_enclosed(text, "<!--", "-->")
 }
 
+/// True for comments and attributes, which belong to the item right below them: blank lines that the old text omits are
+/// above them.
+fn are_above_an_item(fresh: &[String]) -> bool {
+    let is_above = |line: &str| {
+        is_comment(line) || ["@", "#[", "/**", "* ", "*/"].iter().any(|begin| line.trim().starts_with(begin))
+    };
+    !fresh.is_empty() && fresh.iter().all(|line| is_above(line))
+}
+
 /// True for a line whose depth shows where it belongs: not a comment, directive, label, bracket, or clause of the line
 /// above.
 fn is_statement(line: &str) -> bool {
@@ -211,7 +220,9 @@ pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> 
             None if fresh.is_empty() => {}
             None => {
                 let at = window.after(from.start);
-                window.shown(at..window.before(from.end).max(at))?;
+                let below = window.before(from.end).max(at);
+                window.shown(at..below)?;
+                let at = if from.end < old.len() && are_above_an_item(&fresh) { below } else { at };
                 out.push(inserted(window, at, &fresh));
             }
         }

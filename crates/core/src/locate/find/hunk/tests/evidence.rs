@@ -102,6 +102,23 @@ fn applied_hunks_are_recognized_before_context_is_dropped() {
     assert!(edit(file, hunk(patch)).contains("import beta_module\nimport gamma_module\nvalue_one"));
 }
 
+#[test]
+fn applied_hunks_are_recognized_with_a_tolerance() {
+    let file = "def f():\n    alpha_one(\"x\")\n    beta_two()\n    gamma()\n";
+    for patch in [
+        "+    alpha_one(\"x\")\n     beta_two()\n     gamma()",
+        "+alpha_one(\"x\")\n beta_two()\n gamma()",
+        "+\talpha_one(\"x\")\n \tbeta_two()\n \tgamma()",
+        "+    alpha_one(\"x\")\n     beta_two()  \n     gamma()",
+        " alpha_one(“x”)\n+beta_two()",
+    ] {
+        let error = refuse(file, hunk(patch));
+        assert_eq!(error.code(), Code::EditNoChange, "{patch}: {error}");
+    }
+    let added = "+delta()\n beta_two()\n gamma()";
+    assert_eq!(edit(file, hunk(added)), file.replace("    beta", "    delta()\n    beta"));
+}
+
 /// The lines `line a` to `line l`.
 fn letters() -> String {
     ('a'..='l').map(|letter| format!("line {letter}\n")).collect()
