@@ -5,6 +5,7 @@ use crate::locate::find::search::SearchIndex;
 use crate::locate::find::typo;
 use crate::text::fold::{indent_of, is_blank};
 use crate::work;
+use core::ops::Range;
 
 /// Maximum number of lines above a place that are searched for the beginning of its block.
 const ENCLOSING_LINES_MAX: usize = 4_000;
@@ -43,11 +44,11 @@ impl HeaderForm {
         }
     }
 
-    /// True for two lines of one kind.
+    /// True for two lines of one kind. A definition is not like a value that is assigned.
     fn is_like(self, other: HeaderForm) -> bool {
         match (self, other) {
             (HeaderForm::Opener { last, defines }, HeaderForm::Opener { last: other, defines: also }) => {
-                last == other || defines && also
+                defines == also && (defines || last == other)
             }
             (a, b) => a == b,
         }
@@ -70,10 +71,16 @@ pub(super) fn is_header(line: &str) -> bool {
 }
 
 /// True if a line like the anchor begins another section or block below that of the anchor, in which the place is.
-pub(super) fn is_in_another_block(index: &SearchIndex<'_>, anchor: usize, first: usize) -> bool {
-    let head = index.line(anchor);
+/// `shown` are the lines of the place down to its change; a hunk that shows such a line names its block itself.
+pub(super) fn is_in_another_block(index: &SearchIndex<'_>, anchor: usize, shown: &Range<usize>) -> bool {
+    let (head, first) = (index.line(anchor), shown.start);
     let (depth, count) = (width(indent_of(head)), index.lines().count());
     let Some(form) = HeaderForm::of(head) else { return false };
+    let begins_block =
+        |line: &str| width(indent_of(line)) <= depth && HeaderForm::of(line).is_some_and(|other| form.is_like(other));
+    if shown.clone().any(|at| !work::spend_or_end(1) && begins_block(index.line(at))) {
+        return false;
+    }
     let after = block(index, anchor).end.max(anchor + 1).max(first.saturating_sub(ENCLOSING_LINES_MAX));
     // A bracket belongs to the block that it opens or closes.
     let text = (first..count).map(|at| index.line(at)).find(|line| !is_blank(line)).unwrap_or_default();
@@ -83,12 +90,11 @@ pub(super) fn is_in_another_block(index: &SearchIndex<'_>, anchor: usize, first:
             return false;
         }
         let own = width(indent_of(line));
-        let other = HeaderForm::of(line);
         let is_aside = is_remark(line.trim_start()) || is_label(line.trim()) && !head.trim_end().ends_with(':');
-        if is_blank(line) || !form.is_flat() && (own >= inner || is_aside && other.is_none()) {
+        if is_blank(line) || !form.is_flat() && (own >= inner || is_aside && !is_header(line)) {
             continue;
         }
-        if own <= depth && other.is_some_and(|other| form.is_like(other)) {
+        if begins_block(line) {
             return true;
         }
         inner = inner.min(own);
@@ -137,6 +143,6 @@ mod tests {
         }
         let like = |a, b| HeaderForm::of(a).unwrap().is_like(HeaderForm::of(b).unwrap());
         assert!(like("class A:", "def f():") && like("int a(void)", "struct b {") && like("a {", ".b {"));
-        assert!(!like("class A:", "a {") && !like("[a]", "## a") && !like("lint:", "x = ["));
+        assert!(!like("class A:", "lint:") && !like("[a]", "## a") && !like("lint:", "x = ["));
     }
 }

@@ -48,6 +48,15 @@ struct HunkCandidate {
     dropped: DroppedContext,
 }
 
+impl HunkCandidate {
+    /// Returns the lines of the place down to the first one that is changed.
+    fn lines_to_change(&self, index: &SearchIndex<'_>) -> Range<usize> {
+        let edit = self.hit.as_ref().ok().and_then(|hit| hit.edits.first());
+        let end = edit.map_or(self.lines.start, |edit| index.lines().at(edit.span.start()) + 1);
+        self.lines.start..end.min(self.lines.end)
+    }
+}
+
 /// Context lines of a hunk that are not in the file and were dropped.
 #[derive(Clone, Copy, Debug, Default)]
 struct DroppedContext {
@@ -290,7 +299,7 @@ fn in_named_section(index: &SearchIndex<'_>, hunk: &Hunk, place: &HunkCandidate)
     }
     let sections = scope::sections(index, name);
     let anchor = sections.anchor_of(first).filter(|_| !sections.covers(first));
-    if !anchor.is_some_and(|anchor| header::is_in_another_block(index, anchor, first)) {
+    if !anchor.is_some_and(|anchor| header::is_in_another_block(index, anchor, &place.lines_to_change(index))) {
         return Ok(());
     }
     let find = seek::old_side(hunk);

@@ -12,7 +12,7 @@ use std::rc::Rc;
 /// Maximum number of lines that an anchor may match.
 const ANCHOR_LINES_MAX: usize = 1000;
 /// Maximum number of lines above a hunk that are searched for the name of its section.
-const TITLE_LINES_MAX: usize = 1000;
+const TITLE_LINES_MAX: usize = 300;
 /// Bytes that count as one step in a search for a text that rarely occurs.
 const QUICK_STEP_BYTES: usize = 4 * STEP_BYTES;
 

@@ -58,7 +58,7 @@ impl HunkConstraints {
         }
         if self.anchored {
             let before = candidates.len();
-            candidates.retain(|it| !self.is_in_another_block(index, it.lines.start));
+            candidates.retain(|it| !self.is_in_another_block(index, it));
             self.in_another_block |= candidates.len() < before;
             let nearest = candidates.iter().filter_map(|it| self.nearness_of(it)).min();
             let below = candidates.iter().filter_map(|it| self.nearness_of(it)).count();
@@ -74,10 +74,13 @@ impl HunkConstraints {
         candidates
     }
 
-    /// True for a line below the block of the nearest anchor, in another block like that.
-    fn is_in_another_block(&self, index: &SearchIndex<'_>, first: usize) -> bool {
-        self.anchors.nearness(first) == Some(scope::Nearness::Below)
-            && self.anchors.anchor_of(first).is_some_and(|anchor| header::is_in_another_block(index, anchor, first))
+    /// True for a place below the block of the nearest anchor, in another block like that.
+    fn is_in_another_block(&self, index: &SearchIndex<'_>, it: &HunkCandidate) -> bool {
+        self.nearness_of(it) == Some(scope::Nearness::Below)
+            && self
+                .anchors
+                .anchor_of(it.lines.start)
+                .is_some_and(|anchor| header::is_in_another_block(index, anchor, &it.lines_to_change(index)))
     }
 
     /// Returns the farthest class that counts. A place next to one anchor is no reason against a place in the block of

@@ -248,6 +248,10 @@ fn place_in_another_block_than_that_of_the_anchor_is_refused() {
     assert!(
         edit(python, below(&["def start(self):"], &format!("     def stop(self):\n{start}"))).contains("(self, 1)")
     );
+    let nested = format!("{python}\nclass C:\n    def stop(self):\n        self.log()\n");
+    let log = "     def stop(self):\n-        self.log()\n+        self.print()\n";
+    assert!(edit(&nested, below(&["def start(self):"], log)).ends_with("self.print()\n"));
+    refuse(&nested, below(&["def start(self):"], "-        self.log()\n+        self.print()"));
     let file = format!("{python}\nprint(A)\n");
     assert!(edit(&file, below(&["def start(self):"], "-print(A)\n+print(B)")).ends_with("print(B)\n"));
     // A section whose lines are like those of the hunk.
