@@ -72,7 +72,8 @@ struct LinesSought {
     /// Number of old lines that would be before the file.
     skipped: usize,
     /// Number of dropped old lines at the beginning and the end.
-    dropped: (usize, usize),
+    front: usize,
+    back: usize,
 }
 
 /// A place that may be meant instead of the matched one.
@@ -125,7 +126,7 @@ pub(super) fn similar_within(
             return None;
         }
         let same = |old: &str, file: &str| without_trail(old) == without_trail(file);
-        let found = lines.identical(search, LinesSought { start, skipped: 0, dropped: (0, 0) }, same);
+        let found = lines.identical(search, LinesSought { start, skipped: 0, front: 0, back: 0 }, same);
         let is_similar = lines.are_most(found.count) || found.count + 1 >= lines.at.len();
         let height = start..(start + wanted.old.len()).min(search.lines().count());
         let shown = found.lines.start.min(height.start)..found.lines.end.max(height.end);
@@ -197,7 +198,7 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
                 return None;
             }
             let same = |old: &str, file: &str| trim(old) == trim(file);
-            let found = self.identical(search, LinesSought { start, skipped: 0, dropped: (front, back) }, same);
+            let found = self.identical(search, LinesSought { start, skipped: 0, front, back }, same);
             let by_kept = found.all_kept && !all_kept && self.are_kept_telling();
             let is_twin = found.all_kept && found.count >= most && self.kept_count() >= TWIN_LINES;
             let by_count = self.are_most(found.count) && found.count > most;
@@ -274,7 +275,7 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
     /// Returns the lines of a matched place that are equal to lines of the old text.
     fn identical_of(&self, search: &MatchSearch<'_>, matched: &MatchedLines, trim: TrimLine) -> IdenticalLines {
         let skipped = matched.front.saturating_sub(matched.lines.start);
-        let sought = LinesSought { start: matched.start(), skipped, dropped: (matched.front, matched.back) };
+        let sought = LinesSought { start: matched.start(), skipped, front: matched.front, back: matched.back };
         self.identical(search, sought, |old, file| is_same_but_for_quotes(trim(old), trim(file)))
     }
 
@@ -282,7 +283,7 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
     fn identical(
         &self,
         search: &MatchSearch<'_>,
-        LinesSought { start, skipped, dropped: (front, back) }: LinesSought,
+        LinesSought { start, skipped, front, back }: LinesSought,
         same: impl Fn(&str, &str) -> bool,
     ) -> IdenticalLines {
         let count = search.lines().count();

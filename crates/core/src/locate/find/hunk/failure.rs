@@ -26,7 +26,7 @@ use std::rc::Rc;
 /// Maximum number of places that a message lists.
 const LISTED_PLACES_MAX: usize = 5;
 /// Maximum number of lines of a place that are shown.
-const SHOWN_LINES_MAX: usize = 20;
+pub(super) const SHOWN_LINES_MAX: usize = 20;
 /// Number of lines of the hunk by which the nearest place is found, and the maximum number of occurrences of each.
 const SAMPLE_LINES: usize = 4;
 const SAMPLE_OCCURRENCES_MAX: usize = 32;
@@ -187,51 +187,6 @@ pub(super) fn ambiguous(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, candid
         "Add context lines above or below until the hunk fits once, or name the function or class around it in an @@ line{}.",
         if around.last().is_some_and(Option::is_some) { example } else { String::new() }
     ))
-}
-
-/// The reason why another place may be meant.
-pub(super) enum RivalReason<'s> {
-    /// More of the hunk's lines occur exactly there than at the place that this tier found.
-    MoreLines(Tier),
-    /// This line was dropped for the found place, and occurs at the other one.
-    DroppedLine(&'s str),
-    /// The hunk names this section, in which the found place is not.
-    Section(&'s str),
-}
-
-/// Creates the error for a place found with tolerance, or outside of the named section, if another place may be meant.
-/// `lines` are those of both places.
-pub(super) fn rivals(
-    index: &SearchIndex<'_>,
-    hunk: &Hunk,
-    lines: [&Range<usize>; 2],
-    reason: &RivalReason<'_>,
-) -> Error {
-    let [found, other] = lines.map(|it| format!("lines {}-{}", it.start + 1, it.end));
-    let why = match reason {
-        RivalReason::MoreLines(tier) => {
-            format!("fit the hunk only approximately ({}), {other} have more of its lines exactly", tier.name())
-        }
-        RivalReason::DroppedLine(_) => format!("fit the hunk without a line of its context, {other} have that line"),
-        RivalReason::Section(_) => {
-            format!("are not in the section that the header of the hunk names, {other} there have most of its lines")
-        }
-    };
-    let mut error = Error::new(Code::MatchAmbiguous, format!("Two places may be meant: {found} {why}."))
-        .fact("reason", "rivals")
-        .fact("line", hunk.source_line)
-        .fact("candidates", lines.map(|it| json!({ "line": it.start + 1 })).to_vec())
-        .next("Read both places, and send the hunk again with the exact lines of the one that is meant.");
-    error = match reason {
-        RivalReason::MoreLines(tier) => error.fact("tier", tier.number()),
-        RivalReason::DroppedLine(line) => error.evidence(format!("The line of context: {}", line.trim())),
-        RivalReason::Section(name) => error.evidence(format!("The section: {name}")),
-    };
-    for (name, lines) in [(&found, lines[0]), (&other, lines[1])] {
-        let shown = line_format::excerpt(index.base, lines.start + 1, lines.end.min(lines.start + SHOWN_LINES_MAX));
-        error = error.evidence(format!("{name}:\n{shown}"));
-    }
-    error
 }
 
 /// Creates the error for a hunk that fits nowhere, or not at the stated place.

@@ -1,6 +1,6 @@
 //! Lines that begin a section or a block: definitions, keys, selectors, elements, headings.
 
-use super::scope::{block, is_label, is_remark, width};
+use super::scope::{self, block, is_label, is_remark, width};
 use crate::locate::find::search::SearchIndex;
 use crate::locate::find::typo;
 use crate::text::fold::{indent_of, is_blank};
@@ -29,10 +29,7 @@ impl HeaderForm {
         match first {
             '[' if last == ']' => Some(HeaderForm::Bracketed),
             '#' if text.starts_with("##") && text.trim_start_matches('#').starts_with(' ') => Some(HeaderForm::Heading),
-            '#' if last == '{' && !text[1..].starts_with([' ', '[', '!']) && !text.starts_with("#define") => {
-                Some(HeaderForm::Opener { last, defines: false })
-            }
-            '.' if last == '{' && !text.contains('(') => Some(HeaderForm::Opener { last, defines: false }),
+            '.' | '#' if scope::is_selector(text) => Some(HeaderForm::Opener { last, defines: false }),
             '<' if last == '>' && !text.starts_with(['/', '!']) && !text.contains("</") && !text.ends_with("/>") => {
                 (!text[1..].starts_with(['/', '!', '?'])).then_some(HeaderForm::Opener { last, defines: false })
             }
@@ -58,11 +55,6 @@ impl HeaderForm {
     fn is_flat(self) -> bool {
         matches!(self, HeaderForm::Bracketed | HeaderForm::Heading)
     }
-}
-
-/// True for a line that begins a block although it begins with a sign, as a selector does.
-pub(super) fn is_header_with_sign(line: &str) -> bool {
-    line.trim_start().starts_with(['.', '#', '[']) && HeaderForm::of(line).is_some_and(|it| it != HeaderForm::Heading)
 }
 
 /// True for a line that begins a section or a block.

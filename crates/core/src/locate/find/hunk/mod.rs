@@ -13,6 +13,7 @@ mod edge;
 mod failure;
 mod header;
 mod insert;
+mod other_place;
 mod repair;
 mod respace;
 pub(super) mod scope;
@@ -21,8 +22,7 @@ mod seeker;
 
 use super::literal;
 use super::refusal::MatchRefusal;
-use super::rivals;
-use super::search::{MatchSearch, PatternLines, SearchIndex};
+use super::search::{PatternLines, SearchIndex};
 use super::{TextEdit, TextMatch, TextMatches, Tier};
 use crate::code::Code;
 use crate::error::Result;
@@ -246,9 +246,9 @@ fn only_match(index: &SearchIndex<'_>, hunk: &Hunk, matches: HunkMatches) -> Res
     let line = index.base().lines().line_of(index.base().text(), start);
     if hunk.first.and_then(|stated| candidate.dropped.first(stated)) != Some(line) {
         if tier > Tier::Punctuation {
-            no_rival(index, hunk, tier, &candidate)?;
+            other_place::no_rival(index, hunk, tier, &candidate)?;
         }
-        in_named_section(index, hunk, &candidate)?;
+        other_place::in_named_section(index, hunk, &candidate)?;
     }
     if let Some(stated) = hunk.first.filter(|_| hunk.lines.iter().any(|line| line.kind != HunkLineKind::Added)) {
         let line = line.saturating_sub(candidate.dropped.front);
@@ -260,54 +260,6 @@ fn only_match(index: &SearchIndex<'_>, hunk: &Hunk, matches: HunkMatches) -> Res
         end_as_said(index, hunk, candidate.lines.start > 0, &mut hit.edits);
     }
     Ok(TextMatches { tier, matches: vec![hit], notes })
-}
-
-/// Refuses a place found with tolerance if more of the hunk's lines occur at another place; or if as many do, one of which
-/// was dropped for the found place. A hunk with anchors states its place itself.
-///
-/// Errors: `match.ambiguous`.
-fn no_rival(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, place: &HunkCandidate) -> Result<()> {
-    if !hunk.scopes.is_empty() {
-        return Ok(());
-    }
-    let find = seek::old_side(hunk);
-    let search = MatchSearch::for_lines(index, &find, "", wanted(hunk));
-    let DroppedContext { front, back } = place.dropped;
-    let matched = rivals::MatchedLines { lines: place.lines.clone(), front, back };
-    match rivals::rival_of_lines(&search, &search.pattern, tier, &[matched]) {
-        Some(rival) => {
-            let reason = rival.dropped.map_or(failure::RivalReason::MoreLines(tier), |at| {
-                failure::RivalReason::DroppedLine(search.pattern.old[at])
-            });
-            Err(failure::rivals(index, hunk, [&place.lines, &rival.lines], &reason))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Refuses a place in another block than the section that the header names, if the section has nearly all lines of the
-/// hunk.
-///
-/// Errors: `match.ambiguous`.
-fn in_named_section(index: &SearchIndex<'_>, hunk: &Hunk, place: &HunkCandidate) -> Result<()> {
-    let Some(name) = hunk.section.as_deref().filter(|_| hunk.scopes.is_empty() && !place.lines.is_empty()) else {
-        return Ok(());
-    };
-    let first = place.lines.start;
-    if scope::is_nearest_title(index, name, first) {
-        return Ok(());
-    }
-    let sections = scope::sections(index, name);
-    let anchor = sections.anchor_of(first).filter(|_| !sections.covers(first));
-    if !anchor.is_some_and(|anchor| header::is_in_another_block(index, anchor, &place.lines_to_change(index))) {
-        return Ok(());
-    }
-    let find = seek::old_side(hunk);
-    let search = MatchSearch::for_lines(index, &find, "", wanted(hunk));
-    match rivals::similar_within(&search, &search.pattern, |line| sections.covers(line)) {
-        Some(lines) => Err(failure::rivals(index, hunk, [&place.lines, &lines], &failure::RivalReason::Section(name))),
-        None => Ok(()),
-    }
 }
 
 /// Adds the change of the last line end, if the patch states one. An edit that extends to the end includes that change

@@ -1,6 +1,5 @@
 //! Anchors of a hunk: lines above its place, and the section that a unified diff names.
 
-use super::header;
 use crate::locate::find::search::SearchIndex;
 use crate::text::fold::{self, Normalization, indent_of, is_blank};
 use crate::text::lines::{line_start, line_stop};
@@ -212,9 +211,21 @@ pub(super) fn block(index: &SearchIndex<'_>, line: usize) -> Range<usize> {
                 let line = index.line(*at);
                 let is_word = line.trim_start().starts_with(|ch: char| !"{}()[];,.".contains(ch));
                 let is_aside = has_remarks && is_remark(line.trim_start()) || has_labels && is_label(line.trim());
-                width(indent_of(line)) <= depth && (is_word && !is_aside || header::is_header_with_sign(line))
+                width(indent_of(line)) <= depth && (is_word && !is_aside || begins_with_sign(line.trim()))
             })
             .unwrap_or(count)
+}
+
+/// True for a line that begins a section or a block although it begins with a sign.
+fn begins_with_sign(text: &str) -> bool {
+    text.starts_with('[') && text.ends_with(']') || is_selector(text)
+}
+
+/// True for a line such as `.name {` or `#name {`.
+pub(super) fn is_selector(text: &str) -> bool {
+    let is_id =
+        || text.strip_prefix('#').is_some_and(|rest| !rest.starts_with([' ', '[', '!']) && !rest.starts_with("define"));
+    text.ends_with('{') && (text.starts_with('.') && !text.contains('(') || is_id())
 }
 
 /// True for a comment, and for a line of a preprocessor.
