@@ -12,13 +12,23 @@ use std::hash::{BuildHasherDefault, Hasher};
 fn fold_char(ch: char, mut each: impl FnMut(char)) {
     match ch {
         '\0'..='\u{7F}' => each(ch),
-        '\u{2018}'..='\u{201B}' | '\u{2032}' => each('\''),
-        '\u{201C}'..='\u{201F}' | '\u{2033}' => each('"'),
-        '\u{2010}'..='\u{2015}' | '\u{2212}' => each('-'),
-        '\u{A0}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}' => each(' '),
         '\u{2026}' => "...".chars().for_each(each),
         '\u{200B}'..='\u{200D}' | '\u{FEFF}' | '\u{2060}' => {}
-        _ => unicode_normalization::char::decompose_canonical(ch, each),
+        _ => match plain_lookalike(ch) {
+            Some(plain) => each(plain),
+            None => unicode_normalization::char::decompose_canonical(ch, each),
+        },
+    }
+}
+
+/// Returns the plain form of a typographic quote, prime, dash or space; `None` for every other character.
+pub(crate) fn plain_lookalike(ch: char) -> Option<char> {
+    match ch {
+        '\u{2018}'..='\u{201B}' | '\u{2032}' => Some('\''),
+        '\u{201C}'..='\u{201F}' | '\u{2033}' => Some('"'),
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => Some('-'),
+        '\u{A0}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}' => Some(' '),
+        _ => None,
     }
 }
 

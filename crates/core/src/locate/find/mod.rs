@@ -16,6 +16,7 @@ mod indent;
 mod literal;
 mod match_site;
 mod refusal;
+mod retyped;
 mod rivals;
 mod search;
 mod select;
@@ -405,9 +406,9 @@ fn selected_matches(
     let select::SelectedSites { mut places, note: choice } = select::select(search, tier, candidates)?;
     if tier > Tier::Punctuation
         && search.find.at.is_none()
-        && let Some(rival) = rivals::rival_of_places(search, &places)
+        && let Some(rival) = rivals::rival_of_places(search, tier, &places)
     {
-        return Err(failure::rivals(search, tier, &places, rival));
+        return Err(failure::rivals(search, tier, &places, rival.lines));
     }
     let doubled = target_indent::strip_doubled_indent(search, &mut places);
     let mut hits = Vec::with_capacity(places.len());

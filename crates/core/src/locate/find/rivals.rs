@@ -3,6 +3,7 @@
 //! A tier tolerates one kind of difference in all lines; another place may differ in a single line and be the intended
 //! one. The text cannot decide, so both are shown and nothing is written.
 
+use super::Tier;
 use super::match_site::{MatchSite, SitePlan};
 use super::search::{MatchSearch, PatternLines};
 use super::similar_lines;
@@ -44,46 +45,92 @@ struct IdenticalLines {
     count: usize,
     /// True if they include all lines that the edit keeps.
     all_kept: bool,
+    /// The first of them that is a dropped line, as an index in the old text.
+    dropped: Option<usize>,
     lines: Range<usize>,
 }
 
-/// Returns the zero-based lines of a rival of the places that a tier found.
-pub(super) fn rival_of_places(search: &MatchSearch<'_>, places: &[MatchSite<'_>]) -> Option<Range<usize>> {
+/// The lines of the file that were matched with the old text, or with a part of it.
+pub(super) struct MatchedLines {
+    pub(super) lines: Range<usize>,
+    /// Number of old lines before and after that part, which were dropped.
+    pub(super) front: usize,
+    pub(super) back: usize,
+}
+
+impl MatchedLines {
+    /// Returns the line of the file at which the whole old text would begin.
+    fn start(&self) -> usize {
+        self.lines.start.saturating_sub(self.front)
+    }
+}
+
+/// The lines of a place that are compared with the old text.
+struct LinesSought {
+    /// The line of the file for the first old line that is not skipped.
+    start: usize,
+    /// Number of old lines that would be before the file.
+    skipped: usize,
+    /// Number of dropped old lines at the beginning and the end.
+    front: usize,
+    back: usize,
+}
+
+/// A place that may be meant instead of the matched one.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Rival {
+    /// The zero-based lines of the place.
+    pub(super) lines: Range<usize>,
+    /// A line of the old text that was dropped for the matched place, and that this place has; `None` if this place has
+    /// more of the old lines than the matched one.
+    pub(super) dropped: Option<usize>,
+}
+
+/// The part of a line that is compared.
+type TrimLine = fn(&str) -> &str;
+
+/// Returns a rival of the places that a tier found.
+pub(super) fn rival_of_places(search: &MatchSearch<'_>, tier: Tier, places: &[MatchSite<'_>]) -> Option<Rival> {
     let wanted: &PatternLines<'_> = match &places.first()?.plan {
         SitePlan::Lines(block) => &block.wanted,
         SitePlan::Ready(_) => &search.pattern,
         _ => return None,
     };
-    let taken: Vec<Range<usize>> = places.iter().map(|place| lines_of(search, place.span)).collect();
-    rival_of_lines(search, wanted, &taken)
+    let matched = |place: &MatchSite<'_>| MatchedLines { lines: lines_of(search, place.span), front: 0, back: 0 };
+    let taken: Vec<MatchedLines> = places.iter().map(matched).collect();
+    rival_of_lines(search, wanted, tier, &taken)
 }
 
-/// Returns the zero-based lines of a rival of the lines that were matched with the old text.
+/// Returns a rival of the lines that a tier matched with the old text. If the tier tolerates another indentation, lines
+/// are compared without it, too: all lines of such an old text may be shifted.
 pub(super) fn rival_of_lines(
     search: &MatchSearch<'_>,
     wanted: &PatternLines<'_>,
-    taken: &[Range<usize>],
+    tier: Tier,
+    taken: &[MatchedLines],
+) -> Option<Rival> {
+    let lines = SubstantialLines::new(wanted)?;
+    let rival = lines.rival(search, taken, without_trail);
+    rival.or_else(|| if tier >= Tier::IndentShift { lines.rival(search, taken, without_edges) } else { None })
+}
+
+/// Returns the first lines within a section that are most of the old text, or all but one line of it.
+pub(super) fn similar_within(
+    search: &MatchSearch<'_>,
+    wanted: &PatternLines<'_>,
+    covers: impl Fn(usize) -> bool,
 ) -> Option<Range<usize>> {
     let lines = SubstantialLines::new(wanted)?;
-    let chosen: Vec<IdenticalLines> =
-        taken.iter().map(|at| lines.identical(search, at.start, is_same_but_for_quotes)).collect();
-    let most = chosen.iter().map(|it| it.count).max().unwrap_or(0);
-    let all_kept = chosen.iter().all(|it| it.all_kept);
-    if most == lines.at.len() || !lines.may_have_rival(search, taken, most, all_kept) {
-        return None;
-    }
-    lines.starts(search).into_iter().find_map(|start| {
+    lines.starts(search, without_trail).into_iter().find_map(|start| {
         if work::spend_or_end(lines.at.len() * GAP_LINES_MAX) {
             return None;
         }
-        let found = lines.identical(search, start, is_same);
-        let apart = taken.iter().all(|at| found.lines.end <= at.start || at.end <= found.lines.start);
-        let by_kept = found.all_kept && !all_kept && lines.are_kept_telling();
-        let is_twin = found.all_kept && found.count >= most && lines.kept_count() >= TWIN_LINES;
-        let by_count = found.count * 4 >= lines.at.len() * 3 && found.count > most;
+        let same = |old: &str, file: &str| without_trail(old) == without_trail(file);
+        let found = lines.identical(search, LinesSought { start, skipped: 0, front: 0, back: 0 }, same);
+        let is_similar = lines.are_most(found.count) || found.count + 1 >= lines.at.len();
         let height = start..(start + wanted.old.len()).min(search.lines().count());
         let shown = found.lines.start.min(height.start)..found.lines.end.max(height.end);
-        (apart && found.count > 0 && (by_kept || by_count || is_twin)).then_some(shown)
+        (found.count > 0 && is_similar && covers(found.lines.start)).then_some(shown)
     })
 }
 
@@ -100,16 +147,28 @@ fn by_key(search: &MatchSearch<'_>, line: &str) -> Vec<usize> {
     all.take(similar_lines::REPORTED_LINES_MAX).collect()
 }
 
-/// True if two lines are equal except for whitespace at either end.
-fn is_same(old: &str, file: &str) -> bool {
-    old.trim_end_matches(SPACES_AND_TABS) == file.trim_end_matches(SPACES_AND_TABS)
+/// Returns a line without spaces and tabs at its end.
+fn without_trail(line: &str) -> &str {
+    line.trim_end_matches(SPACES_AND_TABS)
 }
 
-/// True if two lines are equal except for whitespace at either end and the form of quotes: a text that a word processor
-/// or a model retyped has other quotes everywhere, which says nothing about the place.
+/// Returns a line without spaces and tabs at either end.
+fn without_edges(line: &str) -> &str {
+    line.trim_matches(SPACES_AND_TABS)
+}
+
+/// True if two trimmed lines are equal except for the form of quotes: a text that a word processor or a model retyped
+/// has other quotes everywhere, which says nothing about the place.
 fn is_same_but_for_quotes(old: &str, file: &str) -> bool {
-    is_same(old, file)
-        || fold::differ_in_quotes_only(old.trim_end_matches(SPACES_AND_TABS), file.trim_end_matches(SPACES_AND_TABS))
+    old == file || fold::differ_in_quotes_only(old, file)
+}
+
+/// True for a place that shares less than half of the lines with each other place. Neighbours may share a few lines.
+fn is_apart(lines: &Range<usize>, taken: &[MatchedLines]) -> bool {
+    taken.iter().all(|at| {
+        let shared = lines.end.min(at.lines.end).saturating_sub(lines.start.max(at.lines.start));
+        shared * 2 < lines.len().min(at.lines.len()).max(1)
+    })
 }
 
 impl<'w, 'a> SubstantialLines<'w, 'a> {
@@ -124,6 +183,40 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
         Some(SubstantialLines { at, kept, old })
     }
 
+    /// Returns a place that is as likely as the matched ones. Lines are compared as `trim` leaves them.
+    fn rival(&self, search: &MatchSearch<'_>, taken: &[MatchedLines], trim: TrimLine) -> Option<Rival> {
+        let chosen: Vec<IdenticalLines> =
+            taken.iter().map(|matched| self.identical_of(search, matched, trim)).collect();
+        let most = chosen.iter().map(|it| it.count).max().unwrap_or(0);
+        let all_kept = chosen.iter().all(|it| it.all_kept);
+        if most == self.at.len() || !self.may_have_rival(search, taken, trim, &chosen) {
+            return None;
+        }
+        let (front, back) = taken.first().map_or((0, 0), |matched| (matched.front, matched.back));
+        self.starts(search, trim).into_iter().find_map(|start| {
+            if work::spend_or_end(self.at.len() * GAP_LINES_MAX) {
+                return None;
+            }
+            let same = |old: &str, file: &str| trim(old) == trim(file);
+            let found = self.identical(search, LinesSought { start, skipped: 0, front, back }, same);
+            let by_kept = found.all_kept && !all_kept && self.are_kept_telling();
+            let is_twin = found.all_kept && found.count >= most && self.kept_count() >= TWIN_LINES;
+            let by_count = self.are_most(found.count) && found.count > most;
+            // A place with the dropped line, but without another one, is as likely as one without the dropped line.
+            let is_only_one_missing = self.are_most(found.count) || found.count + 1 >= self.at.len();
+            let dropped = found.dropped.filter(|_| found.count >= most && is_only_one_missing);
+            let height = start..(start + self.old.len()).min(search.lines().count());
+            let lines = found.lines.start.min(height.start)..found.lines.end.max(height.end);
+            let is_rival = by_kept || by_count || is_twin || dropped.is_some();
+            (found.count > 0 && is_rival && is_apart(&found.lines, taken)).then_some(Rival { lines, dropped })
+        })
+    }
+
+    /// True for three quarters of the lines.
+    fn are_most(&self, count: usize) -> bool {
+        count * 4 >= self.at.len() * 3
+    }
+
     /// True if at least two lines are kept, or one with more text than a mere `break`.
     fn are_kept_telling(&self) -> bool {
         let kept: Vec<usize> = self.at.iter().zip(&self.kept).filter(|(_, kept)| **kept).map(|(&at, _)| at).collect();
@@ -136,16 +229,26 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
     }
 
     /// A quick filter: false if too few lines of the old text are in the file for any place to be a rival.
-    fn may_have_rival(&self, search: &MatchSearch<'_>, taken: &[Range<usize>], most: usize, all_kept: bool) -> bool {
-        let needed = (self.at.len() * 3).div_ceil(4).max(most + 1);
+    fn may_have_rival(
+        &self,
+        search: &MatchSearch<'_>,
+        taken: &[MatchedLines],
+        trim: TrimLine,
+        chosen: &[IdenticalLines],
+    ) -> bool {
+        let most = chosen.iter().map(|it| it.count).max().unwrap_or(0);
+        let all_kept = chosen.iter().all(|it| it.all_kept);
+        let drops = taken.iter().any(|matched| matched.front + matched.back > 0);
+        let least = (self.at.len() * 3).div_ceil(4);
+        let needed = if drops { least.min(self.at.len() - 1).max(most) } else { least.max(most + 1) };
         let mut by_kept = !all_kept && self.are_kept_telling() || self.kept_count() >= TWIN_LINES;
         let mut left = self.at.len();
-        let (start, count) = (taken.first().map_or(0, |at| at.start), search.lines().count());
+        let (start, count) = (taken.first().map_or(0, MatchedLines::start), search.lines().count());
         // Lines that differ at the found place are most likely to be missing from the file.
         let mut lines: Vec<(usize, bool)> = self.at.iter().copied().zip(self.kept.iter().copied()).collect();
         lines.sort_by_cached_key(|&(at, kept)| {
             (
-                start + at < count && is_same_but_for_quotes(self.old[at], search.line(start + at)),
+                start + at < count && is_same_but_for_quotes(trim(self.old[at]), trim(search.line(start + at))),
                 search.index.cached_similar_lines(self.old[at]).is_none(),
                 !kept,
                 Reverse(self.old[at].len()),
@@ -153,7 +256,7 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
         });
         let mut present = 0;
         for (at, kept) in lines {
-            if similar_lines::is_surely_absent(search.index, self.old[at]) {
+            if similar_lines::is_surely_absent(search.index, self.old[at], trim) {
                 left -= 1;
                 by_kept &= !kept;
             } else {
@@ -169,19 +272,38 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
         true
     }
 
-    /// Returns the lines from `start` on that are equal to lines of the old text, in its order.
-    fn identical(&self, search: &MatchSearch<'_>, start: usize, same: fn(&str, &str) -> bool) -> IdenticalLines {
+    /// Returns the lines of a matched place that are equal to lines of the old text.
+    fn identical_of(&self, search: &MatchSearch<'_>, matched: &MatchedLines, trim: TrimLine) -> IdenticalLines {
+        let skipped = matched.front.saturating_sub(matched.lines.start);
+        let sought = LinesSought { start: matched.start(), skipped, front: matched.front, back: matched.back };
+        self.identical(search, sought, |old, file| is_same_but_for_quotes(trim(old), trim(file)))
+    }
+
+    /// Returns the lines of a place that are equal to lines of the old text, in its order.
+    fn identical(
+        &self,
+        search: &MatchSearch<'_>,
+        LinesSought { start, skipped, front, back }: LinesSought,
+        same: impl Fn(&str, &str) -> bool,
+    ) -> IdenticalLines {
         let count = search.lines().count();
-        let (mut next, mut found) = (start, IdenticalLines { count: 0, all_kept: true, lines: start..start });
-        let mut before = 0;
+        let (mut next, mut found) =
+            (start, IdenticalLines { count: 0, all_kept: true, dropped: None, lines: start..start });
+        let mut before = skipped;
         for (&at, &kept) in self.at.iter().zip(&self.kept) {
+            if at < skipped {
+                found.all_kept &= !kept;
+                continue;
+            }
             next += at - before;
             before = at;
             let near = next.saturating_sub(1).max(found.lines.end)..(next + GAP_LINES_MAX).min(count);
             match near.into_iter().find(|&line| same(self.old[at], search.line(line))) {
                 Some(line) => {
                     let first = if found.count == 0 { line } else { found.lines.start };
-                    found = IdenticalLines { count: found.count + 1, lines: first..line + 1, ..found };
+                    let is_dropped = at < front || at + back >= self.old.len();
+                    let dropped = found.dropped.or_else(|| is_dropped.then_some(at));
+                    found = IdenticalLines { count: found.count + 1, lines: first..line + 1, dropped, ..found };
                     next = line;
                 }
                 None => found.all_kept &= !kept,
@@ -191,7 +313,7 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
     }
 
     /// Returns possible first lines of the old text, derived from those of its lines that are in the file unchanged.
-    fn starts(&self, search: &MatchSearch<'_>) -> BTreeSet<usize> {
+    fn starts(&self, search: &MatchSearch<'_>, trim: TrimLine) -> BTreeSet<usize> {
         let mut pivots: Vec<(usize, bool)> = self.at.iter().copied().zip(self.kept.iter().copied()).collect();
         pivots.sort_by_key(|&(at, kept)| (Reverse(kept), Reverse(self.old[at].len())));
         // If all kept lines are common in the file, a changed line may still identify a place.
@@ -204,7 +326,7 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
                 .index
                 .similar_lines(self.old[at])
                 .map_or_else(|| by_key(search, self.old[at]), |it| it.lines.clone());
-            for line in lines.into_iter().filter(|&line| is_same(self.old[at], search.line(line))) {
+            for line in lines.into_iter().filter(|&line| trim(self.old[at]) == trim(search.line(line))) {
                 out.insert(line.saturating_sub(at));
                 if out.len() == COMPARED_PLACES_MAX {
                     return out;

@@ -29,6 +29,8 @@ pub(crate) struct SearchIndex<'a> {
     dense: OnceCell<LineTable>,
     /// The non-ASCII lines with their hashes; `None` if there are many.
     non_ascii: OnceCell<Option<Vec<(usize, u64)>>>,
+    /// The plain characters that the text has in a typographic form somewhere.
+    typographic: OnceCell<Vec<char>>,
     /// The indentation step of lines that are indented by spaces.
     step: OnceCell<Option<String>>,
     /// Cached look-ups, by the hash of the line.
@@ -54,6 +56,7 @@ impl<'a> SearchIndex<'a> {
             table: OnceCell::new(),
             dense: OnceCell::new(),
             non_ascii: OnceCell::new(),
+            typographic: OnceCell::new(),
             step: OnceCell::new(),
             similar: RefCell::default(),
             scopes: RefCell::default(),
@@ -110,6 +113,20 @@ impl<'a> SearchIndex<'a> {
     /// Returns the non-ASCII lines, each with its hash under the loosest normalization; `None` if there are many.
     pub(super) fn non_ascii_lines(&self) -> Option<&[(usize, u64)]> {
         self.non_ascii.get_or_init(|| similar_lines::non_ascii_lines(self)).as_deref()
+    }
+
+    /// Returns the plain characters that the text has in a typographic form somewhere.
+    pub(super) fn typographic(&self) -> &[char] {
+        self.typographic.get_or_init(|| {
+            let mut out = Vec::new();
+            let lines = if self.text.is_ascii() { "" } else { self.text };
+            for plain in lines_of(lines).flat_map(str::chars).filter_map(fold::plain_lookalike) {
+                if !out.contains(&plain) {
+                    out.push(plain);
+                }
+            }
+            out
+        })
     }
 
     /// Returns the indentation step of the file, from its lines that are indented only by spaces.

@@ -5,7 +5,7 @@
 //! are hashed.
 
 use super::search::{MatchSearch, SearchIndex};
-use crate::text::fold::{self, Normalization, SPACES_AND_TABS, is_blank};
+use crate::text::fold::{self, Normalization, is_blank};
 use crate::text::lines::{line_start, line_stop};
 use crate::work::{self, STEP_BYTES};
 use core::cmp::Reverse;
@@ -184,10 +184,11 @@ fn add_cost(index: &SearchIndex<'_>, upto: usize) {
     index.cost.set(index.cost.get().saturating_add(upto));
 }
 
-/// True if no line of the file can be equal to this one, ignoring whitespace at its end.
-pub(super) fn is_surely_absent(index: &SearchIndex<'_>, line: &str) -> bool {
-    let wanted = line.trim_end_matches(SPACES_AND_TABS);
-    let same = |file: &str| file.trim_end_matches(SPACES_AND_TABS) == wanted;
+/// True if no line of the file can be equal to this one; both are compared as `trim` leaves them, without whitespace at
+/// the end.
+pub(super) fn is_surely_absent(index: &SearchIndex<'_>, line: &str, trim: fn(&str) -> &str) -> bool {
+    let wanted = trim(line);
+    let same = |file: &str| trim(file) == wanted;
     if let Some(similar) = index.cached_similar_lines(line)
         && let Some(all) = similar.all()
     {
@@ -270,7 +271,7 @@ fn fits_at(height: usize, count: usize, old: &[&str], search: &MatchSearch<'_>, 
 mod tests {
     use crate::locate::find::hunk::place_all;
     use crate::locate::find::search::{MatchSearch, SearchIndex};
-    use crate::locate::find::{TextMatches, find_in, rivals};
+    use crate::locate::find::{TextMatches, Tier, find_in, rivals};
     use crate::locate::op::{ExpectedMatches, Hunk, HunkLine, HunkLineKind, ResolveSettings, TextQuery};
     use crate::text::snapshot::Snapshot;
     use crate::text::tokens;
@@ -367,7 +368,10 @@ mod tests {
             let (quick, plain) = (MatchSearch::new(&quick, &find, &new), MatchSearch::new(&plain, &find, &new));
             let first = taken % text.len().max(1);
             let place = first..(first + old.len()).min(text.len());
-            let rival = |search: &MatchSearch<'_>| rivals::rival_of_lines(search, &search.pattern, std::slice::from_ref(&place));
+            let matched = || rivals::MatchedLines { lines: place.clone(), front: 0, back: 0 };
+            let rival = |search: &MatchSearch<'_>| {
+                rivals::rival_of_lines(search, &search.pattern, Tier::IndentShift, &[matched()])
+            };
             prop_assert_eq!(rival(&quick), rival(&plain));
             for line in LINES.iter().chain(["alpha_and_omega ( 1 ) ;", "fn first ( ) {", "unlikeanyotherline();"].iter()) {
                 let like = |search: &MatchSearch<'_>| {

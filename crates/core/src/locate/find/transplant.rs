@@ -8,6 +8,7 @@
 use super::align::align;
 use super::indent::IndentMap;
 use super::refusal::{MatchRefusal, RefusalReason};
+use super::retyped::RetypedText;
 use super::search::{MatchSearch, PatternLines};
 use super::{INSERTED_BYTES_MAX, TextEdit};
 use crate::locate::resolve;
@@ -16,6 +17,7 @@ use crate::text::fold::{self, SPACES_AND_TABS, indent_of, is_blank};
 use crate::text::span::Span;
 use crate::text::tokens;
 use core::ops::Range;
+use std::cell::LazyCell;
 
 /// Maximum number of pairs of lines (old × new) of one hunk that are compared for likeness.
 const COMPARED_PAIRS_MAX: usize = 20_000;
@@ -55,6 +57,20 @@ impl<'s, 'a> Window<'s, 'a> {
     /// True if the window has a line for every line of the old text, and no others.
     fn has_old_lines(&self) -> bool {
         self.partner.len() == self.lines.len() && self.partner.iter().all(Option::is_some)
+    }
+
+    /// Returns the differences in lookalike characters between the old lines and the window.
+    fn retyped(&self) -> RetypedText<'s> {
+        let old = self.search.find.old.trim_end_matches('\n');
+        let first = self.search.lines().start(self.lines.start);
+        if self.has_old_lines() && self.search.text[first..].starts_with(old) {
+            return RetypedText::default();
+        }
+        let pairs = self.wanted.old.iter().zip(&self.partner);
+        RetypedText::new(
+            self.search.index,
+            pairs.filter_map(|(old, file)| file.map(|file| (*old, self.search.line(file)))),
+        )
     }
 
     /// Returns the line after the last partner of the old lines before `at`.
@@ -148,6 +164,15 @@ fn is_comment(line: &str) -> bool {
         || is_enclosed(text, "<!--", "-->")
 }
 
+/// True for comments and attributes, which belong to the item right below them: blank lines that the old text omits are
+/// above them.
+fn are_above_an_item(fresh: &[String]) -> bool {
+    let is_above = |line: &str| {
+        is_comment(line) || ["@", "#[", "/**", "* ", "*/"].iter().any(|begin| line.trim().starts_with(begin))
+    };
+    !fresh.is_empty() && fresh.iter().all(|line| is_above(line))
+}
+
 /// True for a line whose depth shows where it belongs: not a comment, directive, label, bracket, or clause of the line
 /// above.
 fn is_statement(line: &str) -> bool {
@@ -166,12 +191,13 @@ fn is_enclosed(text: &str, begin: &str, end: &str) -> bool {
 /// Computes the edits that apply the change from the old to the new text to the window.
 pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> Result<Vec<TextEdit>, MatchRefusal> {
     let PatternLines { old, new, changes: stated_changes } = window.wanted;
+    let retyped = LazyCell::new(|| window.retyped());
     let mut out = Vec::new();
     for (from, to) in stated_changes.clone().unwrap_or_else(|| changes(old, new)) {
         let lines = changed_lines(window, from.clone())?;
         // With the old lines themselves in the file, new lines have nothing to carry over from one of them.
         let pairs = LinePartners::new(window, from.clone(), to.clone());
-        let fresh = fresh_lines(window, from.clone(), to, &pairs, indent, runs)?;
+        let fresh = fresh_lines(window, from.clone(), to, &pairs, indent, runs, &retyped)?;
         let partners = pairs.partners;
         match lines {
             Some(lines) => {
@@ -194,7 +220,9 @@ pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> 
             None if fresh.is_empty() => {}
             None => {
                 let at = window.after(from.start);
-                window.shown(at..window.before(from.end).max(at))?;
+                let below = window.before(from.end).max(at);
+                window.shown(at..below)?;
+                let at = if from.end < old.len() && are_above_an_item(&fresh) { below } else { at };
                 out.push(inserted(window, at, &fresh));
             }
         }
@@ -246,13 +274,14 @@ fn changed_lines(window: &Window<'_, '_>, old: Range<usize>) -> Result<Option<Ra
 }
 
 /// Returns the new lines of a hunk as they are to be written.
-fn fresh_lines(
-    window: &Window<'_, '_>,
+fn fresh_lines<'s>(
+    window: &Window<'s, '_>,
     from: Range<usize>,
     to: Range<usize>,
     pairs: &LinePartners,
     indent: &IndentMap,
     runs: bool,
+    retyped: &LazyCell<RetypedText<'s>, impl FnOnce() -> RetypedText<'s>>,
 ) -> Result<Vec<String>, MatchRefusal> {
     let PatternLines { old, new, .. } = window.wanted;
     let mut out = Vec::with_capacity(to.len());
@@ -279,13 +308,16 @@ fn fresh_lines(
                 runs,
             )
         });
-        out.push(match carried {
-            Some(text) if !is_blank(line) => {
+        let moved = if twin.is_none() { retyped.moved(line) } else { None };
+        let text = match (carried, moved) {
+            (Some(text), _) if !is_blank(line) => {
                 let tail = &line[line.trim_end_matches(SPACES_AND_TABS).len()..];
                 [indent_of(&placed), &text, tail].concat()
             }
+            (None, Some(text)) => [&placed[..placed.len() - placed.trim_start().len()], text].concat(),
             _ => placed,
-        });
+        };
+        out.push(if text.is_ascii() { text } else { retyped.with_plain_chars(text) });
     }
     Ok(out)
 }

@@ -186,6 +186,12 @@ pub(super) fn defined(line: &str) -> Option<&str> {
     (!statement && (line.ends_with('{') || open > 1 && line.ends_with(')'))).then_some(name)
 }
 
+/// True for a statement that begins with a keyword such as `if`.
+pub(super) fn begins_with_control(line: &str) -> bool {
+    let word = line.split(|ch: char| !ch.is_alphanumeric() && ch != '_').next();
+    word.is_some_and(|word| CONTROL_WORDS.contains(&word))
+}
+
 /// True for a token that begins with a letter.
 fn begins_word(word: &&str) -> bool {
     word.chars().next().is_some_and(|ch| ch.is_alphabetic() || ch == '_')

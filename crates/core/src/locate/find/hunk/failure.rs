@@ -25,7 +25,7 @@ use std::rc::Rc;
 /// Maximum number of places that a message lists.
 const LISTED_PLACES_MAX: usize = 5;
 /// Maximum number of lines of a place that are shown.
-const SHOWN_LINES_MAX: usize = 20;
+pub(super) const SHOWN_LINES_MAX: usize = 20;
 /// Number of lines of the hunk by which the nearest place is found, and the maximum number of occurrences of each.
 const SAMPLE_LINES: usize = 4;
 const SAMPLE_OCCURRENCES_MAX: usize = 32;
@@ -188,26 +188,6 @@ pub(super) fn ambiguous(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, candid
     ))
 }
 
-/// Creates the error for a place found with tolerance if more of the hunk's lines occur exactly at another place.
-/// `lines` are those of both places.
-pub(super) fn rivals(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, lines: [&Range<usize>; 2]) -> Error {
-    let [found, other] = lines.map(|it| format!("lines {}-{}", it.start + 1, it.end));
-    let mut error = Error::new(
-        Code::MatchAmbiguous,
-        format!("Two places may be meant: {found} fit the hunk only approximately ({}), {other} have more of its lines exactly.", tier.name()),
-    )
-    .fact("reason", "rivals")
-    .fact("tier", tier.number())
-    .fact("line", hunk.source_line)
-    .fact("candidates", lines.map(|it| json!({ "line": it.start + 1 })).to_vec())
-    .next("Read both places, and send the hunk again with the exact lines of the one that is meant.");
-    for (name, lines) in [(&found, lines[0]), (&other, lines[1])] {
-        let shown = line_format::excerpt(index.base, lines.start + 1, lines.end.min(lines.start + SHOWN_LINES_MAX));
-        error = error.evidence(format!("{name}:\n{shown}"));
-    }
-    error
-}
-
 /// Creates the error for a hunk that fits nowhere, or not at the stated place.
 pub(super) fn not_found(seeker: &Seeker<'_>, limits: &HunkConstraints) -> Error {
     let Seeker { index, hunk, search, .. } = seeker;
@@ -267,7 +247,9 @@ fn misplaced(index: &SearchIndex<'_>, hunk: &Hunk, limits: &HunkConstraints) -> 
     let (what, next) = if limits.at_end() {
         ("not at the end of the file, as `*** End of File` says", "Omit `*** End of File` if that place is meant.")
     } else {
-        ("not below the anchor", "Use the line of the function or class around that place as the anchor, or omit it.")
+        let what =
+            if limits.in_another_block { "in another block than that of the anchor" } else { "not below the anchor" };
+        (what, "Use the line of the function or class around that place as the anchor, or omit it.")
     };
     let anchor = hunk.scopes.last().filter(|_| !limits.at_end()).map_or(String::new(), |it| format!(" `@@ {it}`"));
     let places = if lines.len() == 1 { "line" } else { "lines" };

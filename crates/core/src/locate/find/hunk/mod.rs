@@ -11,7 +11,9 @@ mod context;
 mod doubled;
 mod edge;
 mod failure;
+mod header;
 mod insert;
+mod other_place;
 mod repair;
 mod respace;
 pub(super) mod scope;
@@ -20,8 +22,7 @@ mod seeker;
 
 use super::literal;
 use super::refusal::MatchRefusal;
-use super::rivals;
-use super::search::{MatchSearch, PatternLines, SearchIndex};
+use super::search::{PatternLines, SearchIndex};
 use super::{TextEdit, TextMatch, TextMatches, Tier};
 use crate::code::Code;
 use crate::error::Result;
@@ -45,6 +46,15 @@ struct HunkCandidate {
     hit: Result<TextMatch, MatchRefusal>,
     /// Context lines dropped at the beginning and the end.
     dropped: DroppedContext,
+}
+
+impl HunkCandidate {
+    /// Returns the lines of the place down to the first one that is changed.
+    fn lines_to_change(&self, index: &SearchIndex<'_>) -> Range<usize> {
+        let edit = self.hit.as_ref().ok().and_then(|hit| hit.edits.first());
+        let end = edit.map_or(self.lines.start, |edit| index.lines().at(edit.span.start()) + 1);
+        self.lines.start..end.min(self.lines.end)
+    }
 }
 
 /// Context lines of a hunk that are not in the file and were dropped.
@@ -127,8 +137,8 @@ fn place_each(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSetting
     // Existing braces and blank lines count as the result of this patch, unless another hunk shows that the patch was
     // not applied yet.
     let weak_evidence = hunks.iter().zip(&matches).map(|(hunk, matches)| {
-        only_lines(matches)
-            .and_then(|lines| find_applied_lines(index, hunk, &lines))
+        only_candidate(matches)
+            .and_then(|(tier, candidate)| find_applied_lines(index, hunk, tier, candidate))
             .filter(|it| it.proof == ProofStrength::Weak)
     });
     let weak_evidence: Vec<Option<AppliedEvidence>> = weak_evidence.collect();
@@ -156,10 +166,10 @@ fn place_each(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSetting
     out
 }
 
-/// Returns the lines of a hunk that has only one place.
-fn only_lines(matches: &Result<HunkMatches>) -> Option<Range<usize>> {
+/// Returns the place of a hunk that has only one.
+fn only_candidate(matches: &Result<HunkMatches>) -> Option<(Tier, &HunkCandidate)> {
     match matches {
-        Ok(HunkMatches { candidates, .. }) if candidates.len() == 1 => Some(candidates[0].lines.clone()),
+        Ok(HunkMatches { tier, candidates, .. }) if candidates.len() == 1 => Some((*tier, &candidates[0])),
         _ => None,
     }
 }
@@ -228,14 +238,17 @@ fn only_match(index: &SearchIndex<'_>, hunk: &Hunk, matches: HunkMatches) -> Res
     let candidate = candidates.remove(0);
     let mut hit = candidate.hit.clone().map_err(|refusal| failure::refused(index, hunk, tier, &refusal))?;
     if let Some(already) =
-        find_applied_lines(index, hunk, &candidate.lines).filter(|it| it.proof == ProofStrength::Strong)
+        find_applied_lines(index, hunk, tier, &candidate).filter(|it| it.proof == ProofStrength::Strong)
     {
         return Err(failure::already_applied(hunk, already.line));
     }
     let start = index.lines().start(candidate.lines.start);
     let line = index.base().lines().line_of(index.base().text(), start);
-    if tier > Tier::Punctuation && hunk.first.and_then(|stated| candidate.dropped.first(stated)) != Some(line) {
-        no_rival(index, hunk, tier, &candidate)?;
+    if hunk.first.and_then(|stated| candidate.dropped.first(stated)) != Some(line) {
+        if tier > Tier::Punctuation {
+            other_place::no_rival(index, hunk, tier, &candidate)?;
+        }
+        other_place::in_named_section(index, hunk, &candidate)?;
     }
     if let Some(stated) = hunk.first.filter(|_| hunk.lines.iter().any(|line| line.kind != HunkLineKind::Added)) {
         let line = line.saturating_sub(candidate.dropped.front);
@@ -247,23 +260,6 @@ fn only_match(index: &SearchIndex<'_>, hunk: &Hunk, matches: HunkMatches) -> Res
         end_as_said(index, hunk, candidate.lines.start > 0, &mut hit.edits);
     }
     Ok(TextMatches { tier, matches: vec![hit], notes })
-}
-
-/// Refuses a place found with tolerance if more of the hunk's lines occur exactly at another place. A hunk with anchors
-/// states its place itself.
-///
-/// Errors: `match.ambiguous`.
-fn no_rival(index: &SearchIndex<'_>, hunk: &Hunk, tier: Tier, place: &HunkCandidate) -> Result<()> {
-    if !hunk.scopes.is_empty() {
-        return Ok(());
-    }
-    let find = seek::old_side(hunk);
-    let search = MatchSearch::for_lines(index, &find, "", wanted(hunk));
-    let lines = place.lines.start.saturating_sub(place.dropped.front)..place.lines.end + place.dropped.back;
-    match rivals::rival_of_lines(&search, &search.pattern, std::slice::from_ref(&lines)) {
-        Some(rival) => Err(failure::rivals(index, hunk, tier, [&place.lines, &rival])),
-        None => Ok(()),
-    }
 }
 
 /// Adds the change of the last line end, if the patch states one. An edit that extends to the end includes that change
@@ -314,7 +310,13 @@ enum ProofStrength {
 }
 
 /// Finds the whole new side in the file, if the hunk only adds lines and its old side would be found once more.
-fn find_applied_lines(index: &SearchIndex<'_>, hunk: &Hunk, place: &Range<usize>) -> Option<AppliedEvidence> {
+fn find_applied_lines(
+    index: &SearchIndex<'_>,
+    hunk: &Hunk,
+    tier: Tier,
+    candidate: &HunkCandidate,
+) -> Option<AppliedEvidence> {
+    let place = &candidate.lines;
     let new = &repair::kept_as_context(hunk);
     if new.iter().any(|line| line.kind == HunkLineKind::Removed) {
         return None;
@@ -329,14 +331,34 @@ fn find_applied_lines(index: &SearchIndex<'_>, hunk: &Hunk, place: &Range<usize>
         false => place.start.checked_sub(before)?,
     };
     let is_distinctive = new.iter().any(|it| !it.text.trim().is_empty());
+    let is_there =
+        |lines: &mut dyn Iterator<Item = &str>| lines.enumerate().all(|(nth, line)| index.line(first + nth) == line);
+    // With a tolerance, other lines are written than the hunk has.
+    let written = if tier == Tier::Exact { None } else { written_lines(index, candidate, new.len()) };
     let is_applied = adds
         && is_distinctive
         && first + new.len() <= index.lines().count()
-        && new.iter().enumerate().all(|(nth, line)| index.line(first + nth) == line.text);
+        && (is_there(&mut new.iter().map(|line| &*line.text))
+            || written.is_some_and(|written| is_there(&mut written.split('\n'))));
     is_applied.then_some(AppliedEvidence {
         line: first + 1,
         proof: if strong { ProofStrength::Strong } else { ProofStrength::Weak },
     })
+}
+
+/// Returns the new side of a hunk with `count` lines as it would be written.
+fn written_lines(index: &SearchIndex<'_>, candidate: &HunkCandidate, count: usize) -> Option<String> {
+    let lines = &candidate.lines;
+    let hit = candidate.hit.as_ref().ok().filter(|_| !lines.is_empty())?;
+    let (mut from, end) = (index.lines().start(lines.start), index.lines().end(lines.end - 1));
+    let mut out = String::new();
+    for edit in &hit.edits {
+        out.push_str(index.text.get(from..edit.span.start())?);
+        out.push_str(&edit.text);
+        from = edit.span.end();
+    }
+    out.push_str(index.text.get(from..end)?);
+    (out.split('\n').count() == count).then_some(out)
 }
 
 /// True for a line with a letter or a digit.

@@ -10,6 +10,8 @@ use std::rc::Rc;
 
 /// Maximum number of lines that an anchor may match.
 const ANCHOR_LINES_MAX: usize = 1000;
+/// Maximum number of lines above a hunk that are searched for the name of its section.
+const TITLE_LINES_MAX: usize = 300;
 /// Bytes that count as one step in a search for a text that rarely occurs.
 const QUICK_STEP_BYTES: usize = 4 * STEP_BYTES;
 
@@ -130,6 +132,15 @@ pub(super) fn sections(index: &SearchIndex<'_>, name: &str) -> Rc<ScopeAnchors> 
     anchors(index, &[name.to_owned()]).unwrap_or_default()
 }
 
+/// True if the nearest line above `first` that begins with a letter in the first column has this name, as in a
+/// patch by git.
+pub(super) fn is_nearest_title(index: &SearchIndex<'_>, name: &str, first: usize) -> bool {
+    let name = name.trim();
+    let is_title = |line: &&str| line.starts_with(|ch: char| ch.is_ascii_alphabetic() || ch == '_' || ch == '$');
+    let above = (0..first).rev().map(|at| index.line(at)).take_while(|_| !work::spend_or_end(1));
+    above.take(TITLE_LINES_MAX).find(is_title).is_some_and(|line| line.trim_end().starts_with(name))
+}
+
 /// Returns the lines equal to this text, ignoring whitespace at either end; else those that begin with it as whole
 /// words; else those that begin with it within a word, or contain it as whole words; else those that contain it; else
 /// those that resemble it.
@@ -184,7 +195,7 @@ fn alike(index: &SearchIndex<'_>, name: &str) -> Vec<usize> {
 
 /// Returns the lines below `line` that are deeper than it, including the brackets that open and close them, and labels,
 /// comments and preprocessor lines, which may be in the first column of a deeper block.
-fn block(index: &SearchIndex<'_>, line: usize) -> Range<usize> {
+pub(super) fn block(index: &SearchIndex<'_>, line: usize) -> Range<usize> {
     let head = index.line(line);
     let depth = width(indent_of(head));
     let has_remarks = !is_remark(head.trim_start());
@@ -199,20 +210,31 @@ fn block(index: &SearchIndex<'_>, line: usize) -> Range<usize> {
                 }
                 let line = index.line(*at);
                 let is_word = line.trim_start().starts_with(|ch: char| !"{}()[];,.".contains(ch));
-                is_word
-                    && width(indent_of(line)) <= depth
-                    && !(has_remarks && is_remark(line.trim_start()) || has_labels && is_label(line.trim()))
+                let is_aside = has_remarks && is_remark(line.trim_start()) || has_labels && is_label(line.trim());
+                width(indent_of(line)) <= depth && (is_word && !is_aside || begins_with_sign(line.trim()))
             })
             .unwrap_or(count)
 }
 
+/// True for a line that begins a section or a block although it begins with a sign.
+fn begins_with_sign(text: &str) -> bool {
+    text.starts_with('[') && text.ends_with(']') || is_selector(text)
+}
+
+/// True for a line such as `.name {` or `#name {`.
+pub(super) fn is_selector(text: &str) -> bool {
+    let is_id =
+        || text.strip_prefix('#').is_some_and(|rest| !rest.starts_with([' ', '[', '!']) && !rest.starts_with("define"));
+    text.ends_with('{') && (text.starts_with('.') && !text.contains('(') || is_id())
+}
+
 /// True for a comment, and for a line of a preprocessor.
-fn is_remark(text: &str) -> bool {
+pub(super) fn is_remark(text: &str) -> bool {
     text.starts_with('#') && !text.starts_with("#[") || ["//", "/*", "*"].iter().any(|start| text.starts_with(start))
 }
 
 /// True for a label, as `out:` in C.
-fn is_label(text: &str) -> bool {
+pub(super) fn is_label(text: &str) -> bool {
     let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     text.strip_suffix(':').is_some_and(|name| !name.is_empty() && is_name(name))
 }
@@ -241,6 +263,6 @@ pub(super) fn around<'t>(index: &SearchIndex<'t>, first: usize) -> Option<&'t st
 }
 
 /// Returns the width of an indentation in columns; a TAB extends to the next multiple of eight.
-fn width(indent: &str) -> usize {
+pub(super) fn width(indent: &str) -> usize {
     indent.chars().fold(0, |width, ch| if ch == '\t' { (width / 8 + 1) * 8 } else { width + 1 })
 }

@@ -101,7 +101,8 @@ fn seek_as_it_is(
 ) -> Result<HunkMatches> {
     let anchors = scope::anchors(index, &hunk.scopes).map_err(|nth| failure::no_anchor(index, hunk, nth))?;
     let (anchored, at_end) = (!hunk.scopes.is_empty(), hunk.at_end);
-    let mut limits = HunkConstraints { anchors, anchored, at_end, outside: Vec::new(), chosen: None };
+    let mut limits =
+        HunkConstraints { anchors, anchored, at_end, in_another_block: false, outside: Vec::new(), chosen: None };
     let new = hunk.new_text();
     omission::check(find, &new, settings)?;
     if find.old.is_empty() {

@@ -1,6 +1,6 @@
 //! The state of the search for one hunk: its restrictions, and the candidates that they allow.
 
-use super::{DroppedContext, HunkCandidate, scope};
+use super::{DroppedContext, HunkCandidate, header, scope};
 use crate::locate::find::match_site::MatchSite;
 use crate::locate::find::search::{MatchSearch, SearchIndex};
 use crate::locate::find::tier;
@@ -21,6 +21,8 @@ pub(super) struct HunkConstraints {
     pub(super) anchors: Rc<scope::ScopeAnchors>,
     pub(super) anchored: bool,
     pub(super) at_end: bool,
+    /// True if the hunk would fit in another block like that of its anchor.
+    pub(super) in_another_block: bool,
     /// Lines at which the hunk would fit without the restrictions.
     pub(super) outside: Vec<usize>,
     /// The reason for the selection among places that the anchors allow.
@@ -55,6 +57,9 @@ impl HunkConstraints {
             }
         }
         if self.anchored {
+            let before = candidates.len();
+            candidates.retain(|it| !self.is_in_another_block(index, it));
+            self.in_another_block |= candidates.len() < before;
             let nearest = candidates.iter().filter_map(|it| self.nearness_of(it)).min();
             let below = candidates.iter().filter_map(|it| self.nearness_of(it)).count();
             let farthest = nearest.map(|it| self.farthest(it, &candidates));
@@ -67,6 +72,15 @@ impl HunkConstraints {
             self.outside.extend(all);
         }
         candidates
+    }
+
+    /// True for a place below the block of the nearest anchor, in another block like that.
+    fn is_in_another_block(&self, index: &SearchIndex<'_>, it: &HunkCandidate) -> bool {
+        self.nearness_of(it) == Some(scope::Nearness::Below)
+            && self
+                .anchors
+                .anchor_of(it.lines.start)
+                .is_some_and(|anchor| header::is_in_another_block(index, anchor, &it.lines_to_change(index)))
     }
 
     /// Returns the farthest class that counts. A place next to one anchor is no reason against a place in the block of

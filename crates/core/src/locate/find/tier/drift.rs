@@ -529,6 +529,18 @@ mod tests {
     }
 
     #[test]
+    fn added_comment_is_below_a_forgotten_blank_line() {
+        let file = "func first() int {\n\treturn seven\n}\n\nfunc second() int {\n\treturn eight\n}\n";
+        let old = "\treturn seven\n}\nfunc second() int {\n\treturn eight\n";
+        for added in ["// second says eight.\n", "@attribute\n", "/**\n * Eight.\n */\n"] {
+            let func = format!("{added}func second");
+            assert_eq!(edit(file, old, &old.replace("func second", &func)), file.replace("func second", &func));
+        }
+        let new = old.replace("func second", "// One.\n\nfunc second");
+        assert_eq!(edit(file, old, &new), file.replace("}\n\nfunc", "}\n// One.\n\n\nfunc"));
+    }
+
+    #[test]
     fn line_of_the_depth_outside_is_added_in_front_of_a_forgotten_first_line() {
         let file = format!("#[test]\n{STEPS}");
         let old = file.replace("fn go() {\n", "");

@@ -3,7 +3,8 @@
 //! It is tried after all other tiers. All characters except whitespace occur in order at one place only, whitespace in
 //! quotes is the same, no two words or operators are joined or split, and there is no comment, which would end with its
 //! line. A comma before a bracket on the next line may be missing. Only the tokens that differ between the old and the
-//! new text are written, and only if they are on one line: the indentation of further lines would be a guess.
+//! new text are written, and only if no line is added and there is still no comment: the place and the indentation of
+//! another line would be a guess.
 
 use super::layout;
 use crate::locate::find::TextEdit;
@@ -171,7 +172,10 @@ fn edit(text: &str, from: &[u32], wanted: &BareText, old: &str, new: &str) -> Op
     }
     let (gone, added) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
     let core = added.trim();
-    if core.contains('\n') || gone.trim().is_empty() && core.is_empty() {
+    let line_ends = |text: &str| memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    let adds_line = core.contains('\n') || !core.is_empty() && line_ends(added) > line_ends(gone);
+    // With a comment, the text is not the same as itself.
+    if adds_line || gone.trim().is_empty() && core.is_empty() || !are_same_tokens(new, new) {
         return None;
     }
     // The number of characters of the old text before the change, and up to its end.
@@ -188,13 +192,12 @@ fn edit(text: &str, from: &[u32], wanted: &BareText, old: &str, new: &str) -> Op
     }
     // An addition is written after the token before it, with the whitespace that the file has there.
     let Some(last) = before.checked_sub(1) else {
-        return (!added.contains('\n'))
-            .then(|| TextEdit { span: Span::at(place(0)), text: added.trim_start().to_owned() });
+        return Some(TextEdit { span: Span::at(place(0)), text: added.trim_start().to_owned() });
     };
     let at = place(last) + 1;
     let is_apart = from.get(before).is_none_or(|&next| next as usize > at);
     let added = if is_apart || text[at..].is_empty() { added.trim_end() } else { added };
-    (!added.contains('\n')).then(|| TextEdit { span: Span::at(at), text: added.to_owned() })
+    Some(TextEdit { span: Span::at(at), text: added.to_owned() })
 }
 
 /// True for a character boundary that is not inside a word.
@@ -252,5 +255,27 @@ mod tests {
         refuse(&CALL.repeat(2), old, &old.replace("second", "third"));
         refuse(CALL, old, &old.replace("second_part", "third_part,\n    fourth_part"));
         refuse(CALL, old, &old.replace(", second", ",  second"));
+    }
+
+    #[test]
+    fn added_lines_and_comments_have_no_place_in_other_line_breaks() {
+        let one = "if (ready && loaded_all) { start_now(); finish_it(); }\n";
+        let old = "if (ready && loaded_all) {\n    start_now();\n    finish_it();\n}\n";
+        for added in
+            ["    begin();\n    start", "    // begin\n    start", "    /* begin */ start", "    start_it(); // start"]
+        {
+            refuse(one, old, &old.replace("    start", added));
+        }
+        refuse(one, old, &old.replace("it();\n", "it();\n    end();\n"));
+        assert_eq!(
+            edit(one, old, &old.replace("start_now();", "begin(\"//\");")),
+            one.replace("start_now();", "begin(\"//\");")
+        );
+        let arms = "        V::Float(number) => {\n            Value::Number(number.unwrap_or(NAN))\n        }\n        V::Array(items) => {\n            let items = items.iter().map(read);;\n";
+        let old = "V::Float(number) => {\n    Value::Number(number.unwrap_or(NAN))\n}\nV::Array(items) => {\n    let items = items.iter().map(read);";
+        refuse(arms, old, &old.replace("(NAN))\n", "(NAN))\n    log(12);\n"));
+        let python = "def compute(first, second): return first + second_value\n";
+        let old = "def compute(first, second):\n    return first + second_value\n";
+        refuse(python, old, &old.replace("    return", "    check(first)\n    return"));
     }
 }

@@ -8,6 +8,7 @@ use super::exact::{self, COUNTED_PLACES_MAX};
 use crate::locate::find::TextMatch;
 use crate::locate::find::match_site::{CandidateSites, MatchSite, SitePlan};
 use crate::locate::find::refusal::MatchRefusal;
+use crate::locate::find::retyped::RetypedText;
 use crate::locate::find::search::MatchSearch;
 use crate::text::fold::{self, MappedText};
 use crate::text::span::Span;
@@ -73,8 +74,11 @@ fn in_line(line: &str, start: usize, finder: &memmem::Finder<'_>) -> Vec<Span> {
 
 /// Computes the change token by token in a part of a line that resembles the old text.
 pub(in crate::locate::find) fn carried_match(search: &MatchSearch<'_>, span: Span, new: &str) -> TextMatch {
-    let carried = tokens::with_file_tokens(&search.text[span.range()], &search.find.old, new, false);
-    exact::whole_line_match(search, span, carried.as_deref().unwrap_or(new))
+    let part = &search.text[span.range()];
+    let carried = tokens::with_file_tokens(part, &search.find.old, new, false);
+    let text = carried.unwrap_or_else(|| new.to_owned());
+    let text = if text.is_ascii() { text } else { RetypedText::of_part(search, part).with_plain_chars(text) };
+    exact::whole_line_match(search, span, &text)
 }
 
 #[cfg(test)]

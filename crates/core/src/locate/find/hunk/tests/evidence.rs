@@ -102,6 +102,23 @@ fn applied_hunks_are_recognized_before_context_is_dropped() {
     assert!(edit(file, hunk(patch)).contains("import beta_module\nimport gamma_module\nvalue_one"));
 }
 
+#[test]
+fn applied_hunks_are_recognized_with_a_tolerance() {
+    let file = "def f():\n    alpha_one(\"x\")\n    beta_two()\n    gamma()\n";
+    for patch in [
+        "+    alpha_one(\"x\")\n     beta_two()\n     gamma()",
+        "+alpha_one(\"x\")\n beta_two()\n gamma()",
+        "+\talpha_one(\"x\")\n \tbeta_two()\n \tgamma()",
+        "+    alpha_one(\"x\")\n     beta_two()  \n     gamma()",
+        " alpha_one(“x”)\n+beta_two()",
+    ] {
+        let error = refuse(file, hunk(patch));
+        assert_eq!(error.code(), Code::EditNoChange, "{patch}: {error}");
+    }
+    let added = "+delta()\n beta_two()\n gamma()";
+    assert_eq!(edit(file, hunk(added)), file.replace("    beta", "    delta()\n    beta"));
+}
+
 /// The lines `line a` to `line l`.
 fn letters() -> String {
     ('a'..='l').map(|letter| format!("line {letter}\n")).collect()
@@ -154,4 +171,95 @@ fn similar_place_includes_a_line_above_an_omitted_one() {
     let text = "     def run(self):\n-        port = self.port_of_service\n+        port = 1";
     let error = run(file.as_bytes(), &[hunk(text)]).unwrap_err().to_string();
     assert!(error.contains("(lines 2-4") && !error.contains("is not there"), "{error}");
+}
+
+#[test]
+fn place_with_the_dropped_line_is_as_likely() {
+    let file = "[staging]\nhost = a\nmode = slow\ndebug = no\n\n[production]\nhost = a\nmode = fast\ndebug = no\n";
+    let patch = " [staging]\n host = a\n mode = fast\n-debug = no\n+debug = yes\n";
+    for stale in [hunk(patch), at(1, patch), at(3, patch)] {
+        let error = refuse(file, stale);
+        assert_eq!(error.data()["reason"], "rivals", "{error}");
+        assert!(error.to_string().contains("lines 7-9") && error.to_string().contains("lines 1-4"), "{error}");
+    }
+    // The number names the place; the file does not have the dropped line, or has it without the others.
+    assert!(edit(file, at(6, patch)).ends_with("debug = yes\n"));
+    assert!(edit(&file.replace("staging", "testing"), hunk(patch)).ends_with("debug = yes\n"));
+    assert!(edit(&file.replace("host = a\nmode = slow\n", "kind = b\n"), hunk(patch)).ends_with("debug = yes\n"));
+    let jobs = "jobs:\n  lint:\n    runs-on: ubuntu\n    steps:\n      - uses: checkout@v5\n      - run: make all\n\n  test:\n    runs-on: ubuntu\n    steps:\n      - uses: checkout@v4\n      - run: make all\n";
+    let patch = "   lint:\n     runs-on: ubuntu\n     steps:\n       - uses: checkout@v4\n+      - run: make lint\n       - run: make all\n";
+    assert_eq!(refuse(jobs, hunk(patch)).data()["reason"], "rivals");
+    // The name is the last line of the context.
+    let file = "first_value()\nsecond_value()\nthird_value()\nend alpha\nfirst_value()\nsecond_value()\nother_value()\nend beta\n";
+    let patch = " first_value()\n-second_value()\n+2\n third_value()\n end beta\n";
+    assert_eq!(refuse(file, hunk(patch)).data()["reason"], "rivals");
+}
+
+#[test]
+fn shifted_hunk_has_rivals_too() {
+    let file = "[alpha]\nhost = a.example\nuser = ada\nmode = slow\nretries = three\ndebug = no\n\n[beta]\nhost = b.example\nuser = bob\nmode = fast\nretries = three\ndebug = no\n";
+    let lines = ["[alpha]", "host = a.example", "user = ada", "mode = fast"];
+    for indent in ["", "    ", "\t"] {
+        let head: String = lines.iter().map(|line| format!(" {indent}{line}\n")).collect();
+        let patch = format!("{head}-{indent}retries = three\n+{indent}retries = nine\n {indent}debug = no\n");
+        let error = refuse(file, hunk(&patch));
+        assert_eq!(error.data()["reason"], "rivals", "{error}");
+    }
+}
+
+#[test]
+fn neighbour_with_more_of_the_lines_is_a_rival() {
+    let file = "=== Maintainers\nsee below\nlist:\n* Chad Granum\nend of the list.\n=== Authors\nsee below\nlist:\n* Chad Granum\nend of the list\n=== Copyright\n";
+    let patch =
+        " === Maintainers\n see below\n list:\n * Chad Granum\n+* Ada\n end of the list\n === Authors\n see below\n";
+    let error = refuse(file, hunk(patch));
+    assert_eq!(error.data()["reason"], "rivals", "{error}");
+}
+
+#[test]
+fn place_in_another_block_than_that_of_the_anchor_is_refused() {
+    let ini = "[staging]\nhost = a\nmode = slow\ndebug = no\n\n[production]\nhost = a\nmode = fast\ndebug = no\n";
+    let python = "class A:\n    def start(self):\n        self.lock(0)\n        return go(self)\n\n    def stop(self):\n        self.lock()\n        return go(self)\n";
+    let classes = python.replace("    def stop", "class B:\n    def start");
+    let start = "         self.lock()\n-        return go(self)\n+        return go(self, 1)\n";
+    let c = "int start(void)\n{\n\tlock(0);\n\treturn go();\n}\n\nint stop(void)\n{\n\tlock();\n\treturn go();\n}\n";
+    let c_patch = " {\n \tlock();\n-\treturn go();\n+\treturn go(1);\n }\n";
+    let text = "# A\n\n## Install\n\nRun it!\n\nDone.\n\n## Remove\n\nRun it.\n\nDone.\n";
+    let css = ".a-button {\n  color: red;\n  margin: 1px;\n}\n.b-button {\n  color: blue;\n  margin: 1px;\n}\n";
+    let html = "<form id=\"login\">\n  <b>Name!</b>\n  <i>Send</i>\n</form>\n<form id=\"register\">\n  <b>Name</b>\n  <i>Send</i>\n</form>\n";
+    let sql = "CREATE TABLE users (\n  id BIGINT,\n  at TIME\n);\nCREATE TABLE orders (\n  id INT,\n  at TIME\n);\n";
+    let json = "{\n  \"staging\": {\n    \"mode\": \"slow\",\n    \"debug\": false\n  },\n  \"production\": {\n    \"mode\": \"fast\",\n    \"debug\": false\n  }\n}\n";
+    for (file, anchor, patch) in [
+        (ini, "[staging]", " mode = fast\n-debug = no\n+debug = yes\n"),
+        (ini, "[staging]", " host = a\n mode = fast\n+level = 3\n debug = no\n"),
+        (python, "def start(self):", start),
+        (&classes, "class A:", &format!("     def start(self):\n{start}")),
+        (c, "int start(void)", c_patch),
+        (text, "## Install", " Run it.\n \n-Done.\n+Finished.\n"),
+        (css, ".a-button {", "   color: blue;\n-  margin: 1px;\n+  margin: 2px;\n"),
+        (html, "<form id=\"login\">", "   <b>Name</b>\n-  <i>Send</i>\n+  <i>Log in</i>\n"),
+        (sql, "CREATE TABLE users (", "   id INT,\n-  at TIME\n+  at DATE\n"),
+        (json, "  \"staging\": {", "     \"mode\": \"fast\",\n-    \"debug\": false\n+    \"debug\": true\n"),
+    ] {
+        let error = refuse(file, below(&[anchor], patch));
+        assert_eq!(error.code(), Code::MatchNotFound, "{error}");
+    }
+    // The hunk shows the line that begins the other block, or the place is below all blocks.
+    assert!(
+        edit(python, below(&["def start(self):"], &format!("     def stop(self):\n{start}"))).contains("(self, 1)")
+    );
+    let nested = format!("{python}\nclass C:\n    def stop(self):\n        self.log()\n");
+    let log = "     def stop(self):\n-        self.log()\n+        self.print()\n";
+    assert!(edit(&nested, below(&["def start(self):"], log)).ends_with("self.print()\n"));
+    refuse(&nested, below(&["def start(self):"], "-        self.log()\n+        self.print()"));
+    let file = format!("{python}\nprint(A)\n");
+    assert!(edit(&file, below(&["def start(self):"], "-print(A)\n+print(B)")).ends_with("print(B)\n"));
+    // A section whose lines are like those of the hunk.
+    let error = refuse(c, in_section("int start(void)", at(2, c_patch)));
+    assert_eq!(error.data()["reason"], "rivals", "{error}");
+    for named in [in_section("int start(void)", at(8, c_patch)), in_section("int stop(void)", at(2, c_patch))] {
+        assert!(edit(c, named).ends_with("return go(1);\n}\n"));
+    }
+    let other = c.replacen("lock(0);\n\treturn go();", "none();", 1);
+    assert!(edit(&other, in_section("int start(void)", at(2, c_patch))).ends_with("return go(1);\n}\n"));
 }

@@ -1,0 +1,95 @@
+//! Characters that were retyped: a model or a word processor wrote typographic quotes, dashes and blanks in place of the
+//! file's plain ones. Lines that only moved keep the file's bytes, and new lines get plain characters as well, if the
+//! file has no others.
+
+use super::search::{MatchSearch, SearchIndex};
+use crate::text::fold::{self, Normalization};
+use crate::work;
+use foldhash::HashMap;
+
+/// The differences in lookalike characters between the old text and the lines of the file that match it.
+#[derive(Default)]
+pub(super) struct RetypedText<'t> {
+    /// The plain characters that the old text has in a typographic form, and the file nowhere.
+    plain: Vec<char>,
+    /// The lines of the file by the differing lines of the old text, without indentation; `None` if they are different
+    /// lines of the file.
+    lines: HashMap<&'t str, Option<&'t str>>,
+}
+
+impl<'t> RetypedText<'t> {
+    /// Compares the pairs of an old line and a line of the file.
+    pub(super) fn new(index: &SearchIndex<'_>, pairs: impl Iterator<Item = (&'t str, &'t str)>) -> RetypedText<'t> {
+        let mut out = RetypedText::default();
+        for (old, file) in work::batched(pairs) {
+            if old == file || !fold::are_equal_under(old, file, Normalization::Indentation) {
+                continue;
+            }
+            if old.trim() != file.trim() {
+                let known = out.lines.entry(old.trim()).or_insert(Some(file.trim()));
+                *known = known.filter(|known| *known == file.trim());
+            }
+            for plain in old.chars().filter_map(fold::plain_lookalike) {
+                if !out.plain.contains(&plain) && !index.typographic().contains(&plain) {
+                    out.plain.push(plain);
+                }
+            }
+        }
+        out
+    }
+
+    /// Compares the old text of a search with the part of a line that matches it.
+    pub(super) fn of_part(search: &MatchSearch<'t>, part: &'t str) -> RetypedText<'t> {
+        RetypedText::new(search.index, core::iter::once((&*search.find.old, part)))
+    }
+
+    /// Returns the line of the file, without indentation, that a new line repeats.
+    pub(super) fn moved(&self, line: &str) -> Option<&'t str> {
+        if self.lines.is_empty() { None } else { self.lines.get(line.trim()).copied().flatten() }
+    }
+
+    /// Returns a new text with the plain characters of the file.
+    pub(super) fn with_plain_chars(&self, text: String) -> String {
+        let plain = |ch: char| fold::plain_lookalike(ch).filter(|plain| self.plain.contains(plain));
+        if self.plain.is_empty() || !text.chars().any(|ch| plain(ch).is_some()) {
+            return text;
+        }
+        text.chars().map(|ch| plain(ch).unwrap_or(ch)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::locate::find::testing::edit;
+
+    const FILE: &str = "def f():\n    alpha_one(\"x\")\n    beta_two(\"z\")\n    gamma()\n";
+
+    #[test]
+    fn moved_lines_keep_the_bytes_of_the_file() {
+        let (a, b) = ("    alpha_one(“x”)\n", "    beta_two(“z”)\n");
+        let swapped = "def f():\n    beta_two(\"z\")\n    alpha_one(\"x\")\n    gamma()\n";
+        assert_eq!(edit(FILE, &[a, b].concat(), &[b, a].concat()), swapped);
+        // The file has typographic quotes elsewhere, or in the line itself.
+        let file = format!("{FILE}# “note”\n");
+        assert_eq!(edit(&file, &[a, b].concat(), &[b, a].concat()), format!("{swapped}# “note”\n"));
+        let (file, swapped) = (FILE.replace("\"z\"", "“z”"), swapped.replace("\"z\"", "“z”"));
+        let old = "    alpha_one(\"x\")\n    beta_two(\"z\")\n";
+        assert_eq!(edit(&file, old, "    beta_two(\"z\")\n    alpha_one(\"x\")\n"), swapped);
+    }
+
+    #[test]
+    fn new_lines_have_the_plain_characters_of_the_file() {
+        let old = "\u{A0}\u{A0}\u{A0}\u{A0}beta_two(\"z\")\n";
+        let added = FILE.replace("    gamma", "    return delta\n    gamma");
+        assert_eq!(edit(FILE, old, &format!("{old}\u{A0}\u{A0}\u{A0}\u{A0}return delta\n")), added);
+        let file = "run(a, \"--x\")\nb()\n";
+        let old = "run(a, \"––x\")";
+        let added = "run(a, \"--x\")\nrun(b, \"--y\")\nb()\n";
+        assert_eq!(edit(file, &format!("{old}\n"), &format!("{old}\nrun(b, \"––y\")\n")), added);
+        assert_eq!(edit(file, old, &format!("{old}\nrun(b, \"––y\")")), added);
+        // The class of character is not retyped, or the file has it.
+        assert!(edit(file, old, &format!("{old}\nrun(b, \"“––y”\")")).contains("run(b, \"“--y”\")"));
+        let file = format!("{file}# –\n");
+        assert!(edit(&file, old, &format!("{old}\nrun(b, \"––y\")")).contains("run(b, \"––y\")"));
+    }
+}
