@@ -88,9 +88,9 @@ fn a_rewind_lists_what_others_did_since() {
     workspace.run(&["mark", "here"]).exits(0);
     workspace.run(&["edit", "a.txt", "--old", "one", "--new", "1"]).exits(0);
     workspace.run(&["edit", "b.txt", "--old", "b", "--new", "B", "--session", "agent"]).exits(0);
-    for args in [&["rewind", "here", "--dry-run"][..], &["rewind", "here"]] {
+    for (args, verb) in [(&["rewind", "here", "--dry-run"][..], "would be"), (&["rewind", "here"], "were")] {
         let ran = workspace.run(args).exits(0).out;
-        assert!(ran.contains("\nChanges by others since then were kept: operation 3-"), "{ran}");
+        assert!(ran.contains(&format!("\nChanges by others since then {verb} kept: operation 3-")), "{ran}");
     }
 }
 

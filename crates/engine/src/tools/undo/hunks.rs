@@ -15,7 +15,7 @@ use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::wait_for_in_doubt;
-use crate::tools::history::operation_list::{from_its_source, not_changed};
+use crate::tools::history::operation_list::{from_its_source, not_changed, visible_files};
 use crate::tools::undo::file_states::{
     current_state, difference, history_content, is_regular, lines_then, logged_place, not_kept, with_same_codec,
 };
@@ -144,11 +144,9 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
         return Err(still_running(logged));
     }
     let place = path.map(|path| context.resolve_no_follow(path, Access::Write)).transpose()?;
-    let files = &logged.operation.files;
-    let file = match (&place, &**files) {
-        (Some(place), _) => files.iter().find(|file| file.path == key(place)),
-        (None, [only]) => Some(only),
-        (None, _) => return Err(several_files(logged.id, files.len())),
+    let file = match &place {
+        Some(place) => logged.operation.files.iter().find(|file| file.path == key(place)),
+        None => only_file(logged)?,
     };
     let Some(file) = file else {
         return Err(not_changed(logged, &place.map_or_else(String::new, |place| place.shown())));
@@ -159,6 +157,14 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
     }
     let place = logged_place(context, &file.path)?;
     Ok((file, place))
+}
+
+/// Returns the file of an operation on one file, which it may have moved.
+///
+/// Errors: `call.invalid` if there are several.
+fn only_file(logged: &LogEntry) -> Result<Option<&FileChange>> {
+    let files: Vec<&FileChange> = visible_files(logged).collect();
+    if files.len() > 1 { Err(several_files(logged.id, files.len())) } else { Ok(files.first().copied()) }
 }
 
 /// Changes hunks, and renders the reply.
