@@ -6,6 +6,7 @@ pub(crate) mod file_states;
 pub(crate) mod hunks;
 pub(crate) mod input;
 pub(crate) mod large;
+mod mode_reversal;
 mod recorded;
 pub(crate) mod restore;
 pub(crate) mod reversal;

@@ -14,6 +14,7 @@ use crate::tools::undo::file_states::{
 };
 use crate::tools::undo::hunks::{HunkAction, HunkSides};
 use crate::tools::undo::large::plan_big_undo;
+use crate::tools::undo::mode_reversal::reversed_mode;
 use crate::tools::undo::recorded::RecordedChanges;
 use crate::tools::undo::reversed_files::ReversedFiles;
 use emendate_core::{ChangeSet, Code, Error, Phrase, Result, Snapshot, TieBreak, advice};
@@ -184,12 +185,7 @@ impl Reversal<'_> {
     fn single(&self, file: &FileChange) -> Result<Option<FilePlan>> {
         let place = logged_place(&self.call, &file.path)?;
         let now = self.current(&place)?;
-        let bits = match (file.before, file.after) {
-            (Some(before), Some(after)) if before.mode != after.mode && before.kind == FileKind::Regular => {
-                Some(before.mode)
-            }
-            _ => None,
-        };
+        let bits = reversed_mode(file.before, file.after, &now);
         if is_same_content(&now, file.before) && (bits.is_none() || now.mode() == bits) {
             return Ok(None);
         }
@@ -230,6 +226,7 @@ impl Reversal<'_> {
         let mut plan = putting(self.call, place, now, bytes, before, attributes);
         plan.mode = bits.or(plan.mode);
         self.note_merge(&mut plan, kept);
+        self.note_mode(&mut plan, bits.filter(|bits| *bits != before.mode));
         Ok(plan.writes().then_some(plan))
     }
 
@@ -267,7 +264,7 @@ impl Reversal<'_> {
                 let text = opened.snapshot.clone();
                 let changes = to_bytes(&text, bytes);
                 let lines = lines_then(self.call, &to, &text, &changes);
-                let mode = (before.mode != after.mode).then_some(before.mode);
+                let mode = reversed_mode(Some(before), Some(after), &there);
                 FilePlan {
                     before: text,
                     changes,
@@ -281,6 +278,8 @@ impl Reversal<'_> {
         };
         plan.source_file = origin;
         self.note_merge(&mut plan, kept);
+        let changed_mode = plan.mode.filter(|mode| *mode != before.mode);
+        self.note_mode(&mut plan, changed_mode);
         if emptied {
             return Ok(vec![plan]);
         }
@@ -304,6 +303,14 @@ impl Reversal<'_> {
             None => return,
         };
         plan.outcome.notes.push(format!("{what} changed after operation {}; {which} were kept.", self.logged.id));
+    }
+
+    /// Reports permission bits that are not those before the operation, because they changed since.
+    fn note_mode(&self, plan: &mut FilePlan, changed: Option<u32>) {
+        if changed.is_some() {
+            let id = self.logged.id;
+            plan.outcome.notes.push(format!("The mode of the file changed after operation {id}; that change was kept."));
+        }
     }
 
     /// Returns the bytes of a version.
