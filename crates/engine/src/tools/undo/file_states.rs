@@ -16,6 +16,7 @@ use emendate_fs::{FileAttributes, SafePath};
 use emendate_history::{CONTENT_BYTES_MAX, FileChange, FileKind, FileState, LineSet, LogEntry};
 use emendate_os::ffi::{OsStrExt as _, OsStringExt as _};
 use std::ffi::OsString;
+use std::path::Path;
 
 /// Bytes of a binary file whose versions are compared.
 const COMPARED_BINARY_BYTES_MAX: usize = 16 << 20;
@@ -36,9 +37,10 @@ pub(crate) fn is_regular(change: &FileChange) -> bool {
 
 /// Returns the current content of a path. A file that is too large to be loaded by other calls is loaded as bytes.
 ///
-/// Errors: `path.not_regular` for a directory or a device; those of the disk.
+/// Errors: `path.not_regular` for a directory or a device; `path.invalid` below a file; those of the disk.
 pub(super) fn current_state(context: &Context, place: &SafePath) -> Result<CurrentState> {
-    if let Some(target) = context.store().read_link(place)? {
+    let link = context.store().read_link(place).map_err(|error| below_file(context, place).unwrap_or(error))?;
+    if let Some(target) = link {
         return Ok(CurrentState::Link(target));
     }
     let now = match context.load_file(place, None) {
@@ -52,6 +54,18 @@ pub(super) fn current_state(context: &Context, place: &SafePath) -> Result<Curre
         other => other?,
     };
     Ok(now.map_or(CurrentState::Nothing, CurrentState::File))
+}
+
+/// Creates the error for a path below a file where a directory was.
+fn below_file(context: &Context, place: &SafePath) -> Option<Error> {
+    let is_file = |above: &&Path| {
+        let found = context.store().resolve_no_follow(above).ok();
+        found.is_some_and(|found| matches!(context.store().metadata(&found), Ok(Some(_))))
+    };
+    let file = place.absolute().ancestors().skip(1).find(is_file)?;
+    let what = format!("{} is a file now, not a directory.", emendate_fs::shown(file));
+    let error = Error::new(Code::PathInvalid, what).evidence(place.shown());
+    Some(error.next("Move or remove what is there now, then repeat the call."))
 }
 
 /// Returns the bytes of a version, as the history keeps it or can rebuild it from the current file; `None` if it is lost.

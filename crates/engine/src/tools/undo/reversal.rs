@@ -2,27 +2,29 @@
 
 use crate::context::LoadedFile;
 use crate::context::call::Call;
-use crate::context::history_stores::key;
 use crate::context::history_stores::log_path;
 use crate::model::call_handle::CallPhase;
-use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, SourceFile, TargetState};
 use crate::pipeline::plan::line_ends::with_line_ends_before;
+use crate::tools::undo::conflict::UndoConflict;
 use crate::tools::undo::file_states::{
-    check_undone, difference, history_content, is_same_content, lines_then, logged_place, not_kept, putting, to_bytes,
-    with_same_codec,
+    check_undone, history_content, is_same_content, lines_then, logged_place, not_kept,
+    putting, to_bytes, with_same_codec,
 };
 use crate::tools::undo::hunks::{HunkAction, HunkSides};
 use crate::tools::undo::large::plan_big_undo;
 use crate::tools::undo::mode_reversal::reversed_mode;
 use crate::tools::undo::recorded::RecordedChanges;
 use crate::tools::undo::reversed_files::ReversedFiles;
-use emendate_core::{ChangeSet, Code, Error, Phrase, Result, Snapshot, TieBreak, advice};
+use emendate_core::{ChangeSet, Code, Error, Phrase, Result, TieBreak, advice};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationId};
 use serde_json::json;
 use std::cell::RefCell;
 use std::collections::HashSet;
+
+/// The reason for which a file cannot be put back.
+const ELSE_THERE: &str = "something else is there now.";
 
 /// The reversal of one operation.
 struct Reversal<'a> {
@@ -189,9 +191,11 @@ impl Reversal<'_> {
         if is_same_content(&now, file.before) && (bits.is_none() || now.mode() == bits) {
             return Ok(None);
         }
+        self.conflict(&place).check_links(file, &now)?;
         let Some(before) = file.before else {
             if !is_same_content(&now, file.after) {
-                return Err(self.conflict(&place, file.after, &now, "it was changed since it was created."));
+                let what = "it was changed since it was created.";
+                return Err(self.conflict(&place).not_as_left(file.after, &now, what));
             }
             return Ok(Some(FilePlan::replace_entry(place, now, TargetState::Nothing)));
         };
@@ -218,8 +222,8 @@ impl Reversal<'_> {
                     }
                 }
             }
-            (CurrentState::Nothing, _) => return Err(self.conflict(&place, file.after, &now, "the file is gone.")),
-            _ => return Err(self.conflict(&place, file.after, &now, "something else is there now.")),
+            (CurrentState::Nothing, _) => return Err(self.conflict(&place).gone(&file.path)),
+            _ => return Err(self.conflict(&place).not_as_left(file.after, &now, ELSE_THERE)),
         };
         let attributes =
             file.attributes.clone().filter(|_| matches!(now, CurrentState::Nothing | CurrentState::Link(_)));
@@ -241,10 +245,11 @@ impl Reversal<'_> {
             return Ok(Vec::new());
         }
         if !is_same_content(&here, source.after) {
-            return Err(self.conflict(&from, source.after, &here, "something else is there now."));
+            return Err(self.conflict(&from).not_as_left(source.after, &here, ELSE_THERE));
         }
+        self.conflict(&to).check_links(file, &there)?;
         let (Some(before), Some(after)) = (source.before, file.after) else {
-            return Err(self.conflict(&to, file.after, &there, "the file cannot be restored."));
+            return Err(self.conflict(&to).not_as_left(file.after, &there, "the file cannot be restored."));
         };
         let origin = Some(SourceFile { place: to.clone(), copied: false });
         let mut kept = None;
@@ -273,8 +278,8 @@ impl Reversal<'_> {
                     ..FilePlan::replace_entry(from, here, TargetState::File)
                 }
             }
-            CurrentState::Nothing => return Err(self.conflict(&to, file.after, &there, "the file is gone.")),
-            _ => return Err(self.conflict(&to, file.after, &there, "something else is there now.")),
+            CurrentState::Nothing => return Err(self.conflict(&to).gone(&file.path)),
+            _ => return Err(self.conflict(&to).not_as_left(file.after, &there, ELSE_THERE)),
         };
         plan.source_file = origin;
         self.note_merge(&mut plan, kept);
@@ -309,8 +314,14 @@ impl Reversal<'_> {
     fn note_mode(&self, plan: &mut FilePlan, changed: Option<u32>) {
         if changed.is_some() {
             let id = self.logged.id;
-            plan.outcome.notes.push(format!("The mode of the file changed after operation {id}; that change was kept."));
+            plan.outcome
+                .notes
+                .push(format!("The mode of the file changed after operation {id}; that change was kept."));
         }
+    }
+
+    fn conflict<'s>(&'s self, place: &'s SafePath) -> UndoConflict<'s> {
+        UndoConflict { call: self.call, root: self.root, logged: self.logged, place }
     }
 
     /// Returns the bytes of a version.
@@ -336,7 +347,9 @@ impl Reversal<'_> {
     ) -> Result<RebasedFile> {
         let place = recorded.place;
         let Some(seen) = history_content(&self.call, self.root, after, Some(now))? else {
-            return Err(self.changed_since(place, now, None));
+            let what =
+                "the file changed since then, and the history does not have the version that the operation left.";
+            return Err(self.conflict(place).refuse(what, Some(now)));
         };
         let seen = with_same_codec(&now.snapshot, seen);
         let hand = [KnownContent { id: seen.id(), bytes: seen.raw() }, now.known_content()];
@@ -344,7 +357,8 @@ impl Reversal<'_> {
         let target = target.ok_or_else(|| not_kept(place, self.logged))?;
         let target = with_same_codec(&seen, target);
         if [&seen, &target, &now.snapshot].iter().any(|it| it.is_binary()) {
-            return Err(self.changed_since(place, now, None));
+            let what = "the file changed since then, and it is not text.";
+            return Err(self.conflict(place).refuse(what, Some(now)));
         }
         if let Some(turned) = with_line_ends_before(&now.snapshot, &target, &seen) {
             return Ok(RebasedFile { bytes: turned.raw().to_vec(), kept: KeptChanges::Lines });
@@ -356,52 +370,12 @@ impl Reversal<'_> {
         // Nothing can have taken back a part of this operation if only others were taken back.
         let whole = recorded.are_reversals_after(self.logged).then(|| sides.whole_reversal()).and_then(rebase);
         let Some(rebased) = whole.or_else(|| rebase(sides.reversal_for(&now.snapshot))) else {
-            let error = self.changed_since(place, now, Some(seen));
+            let error = self.conflict(place).changed_since(now, seen);
             let undone = recorded.undone_before(self.logged);
             return Err(if let Some(undone) = undone { undo_since(error, undone) } else { error });
         };
         let bytes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?.apply(&now.snapshot);
         let kept = if theirs.is_empty() { KeptChanges::LineEnds } else { KeptChanges::Lines };
         Ok(RebasedFile { bytes, kept })
-    }
-
-    /// Refuses a file that changed since.
-    fn changed_since(&self, place: &SafePath, now: &LoadedFile, seen: Option<&Snapshot>) -> Error {
-        let error = self.changed(place, "the file changed since then, on the same lines or too much to compare.");
-        match seen {
-            Some(seen) => error.evidence(difference(place, seen, &now.snapshot)),
-            None => error,
-        }
-    }
-
-    fn changed(&self, place: &SafePath, what: &str) -> Error {
-        let id = self.logged.id;
-        let call = raw_path::call(place.absolute(), json!({ "id": format!("{id}^") }));
-        let of_file = self.logged.operation.files.iter().find(|file| file.path == key(place));
-        // A file that the operation created is not there in the version before it.
-        let effect = if of_file.is_some_and(|file| file.before.is_none()) {
-            "Keep the file; or, to remove it with the later changes, call "
-        } else {
-            "Make the change with an edit; or, to put the whole file back, call "
-        };
-        Error::new(Code::OperationConflict, format!("Operation {id} cannot be undone: {what}"))
-            .evidence(place.shown())
-            .next(
-                advice![effect, Phrase::Call("restore", call), "."]
-                    .or("Read the file and make the change with an edit."),
-            )
-            .fact("operation", id.to_string())
-    }
-
-    /// Creates the error for a file that is no longer in the state after the operation.
-    fn conflict(&self, place: &SafePath, left: Option<FileState>, now: &CurrentState, what: &str) -> Error {
-        let error = self.changed(place, what);
-        let (Some(left), CurrentState::File(now)) = (left, now) else { return error };
-        match history_content(&self.call, self.root, left, Some(now)) {
-            Ok(Some(left)) if !now.snapshot.is_binary() => {
-                error.evidence(difference(place, &with_same_codec(&now.snapshot, left), &now.snapshot))
-            }
-            _ => error,
-        }
     }
 }
