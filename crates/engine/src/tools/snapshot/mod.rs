@@ -18,6 +18,7 @@ use crate::tools::history::operation_list::{change_kind, file_data, shown};
 use crate::tools::snapshot::reader::{ChunkReader, EarlierState, FoundFiles, FreshFile, LeftOut};
 use crate::tools::snapshot::scan::TreeWalk;
 use crate::tools::tool_input::ToolInput;
+use crate::tools::undo::file_states::{logged_place, logged_place_below_link};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, ContentId, Error, Result, work};
 use emendate_fs::SafePath;
@@ -42,6 +43,8 @@ pub(crate) const SNAPSHOT_BYTES_MAX: u64 = 64 << 20;
 const READERS_MAX: usize = 8;
 /// Chunks of files that were found and not read yet.
 const CHUNKS_AHEAD: usize = 16;
+/// Errors for a path at which a directory is, or that leads through a file or a link where its directory was.
+const NO_FILE_THERE: [Code; 3] = [Code::PathNotRegular, Code::PathInvalid, Code::PathSymlink];
 /// Characters of a note.
 const NOTE_CHARS_MAX: usize = 200;
 
@@ -402,14 +405,20 @@ impl RootScan<'_> {
         Ok(())
     }
 
-    /// Resolves a path at which nothing exists any more; `None` if an entry exists, or if that cannot be determined.
+    /// Resolves a path at which there is no file or link any more; `None` if there is one, or if that cannot be
+    /// determined. A directory may be there instead, or a file or a link where a directory of the path was.
     fn resolve_missing(&self, path: &[u8]) -> Option<SafePath> {
-        let place = crate::tools::undo::file_states::logged_place(&self.call, path).ok()?;
-        if place.root() != self.root || place.absolute() != log_path(path) {
+        let is_of_path = |place: &SafePath| place.absolute() == log_path(path);
+        let place = match logged_place(&self.call, path).ok().filter(is_of_path) {
+            Some(place) => place,
+            None => logged_place_below_link(&self.call, path).ok().flatten()?,
+        };
+        if place.root() != self.root {
             return None;
         }
         match current_side(&self.call, &place) {
             Ok(None) => Some(place),
+            Err(error) if NO_FILE_THERE.contains(&error.code()) => Some(place),
             Ok(Some(_)) | Err(_) => None,
         }
     }

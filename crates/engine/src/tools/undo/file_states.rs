@@ -9,7 +9,7 @@ use crate::model::reply_limits::UNDO_DIFF_BYTES_MAX;
 use crate::pipeline::plan::file_plan::{
     CurrentState, FilePlan, SeenUpdate, TargetState, replace_all_bytes, without_ops,
 };
-use crate::pipeline::plan::target::resolve_below_file;
+use crate::pipeline::plan::target::{resolve_below_file, resolve_below_link};
 use crate::session::base;
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, explain};
 use emendate_fs::{FileAttributes, SafePath};
@@ -93,6 +93,15 @@ pub(crate) fn side_content(
     }
     let now = context.load_binary(place).ok().flatten();
     history_content(context, root, state, now.as_ref())
+}
+
+/// Resolves a path of the log without following a link where one of its directories was; `None` if there is none.
+///
+/// Errors: `access.denied`.
+pub(crate) fn logged_place_below_link(context: &Context, path: &[u8]) -> Result<Option<SafePath>> {
+    let Some(place) = resolve_below_link(context, log_path(path)) else { return Ok(None) };
+    context.check_access(&place, Access::Write)?;
+    Ok(Some(place))
 }
 
 /// Resolves a path of the log.

@@ -8,7 +8,7 @@ use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, Sourc
 use crate::pipeline::plan::line_ends::with_line_ends_before;
 use crate::tools::undo::conflict::UndoConflict;
 use crate::tools::undo::file_states::{
-    check_undone, history_content, is_same_content, lines_then, logged_place, not_kept,
+    check_undone, history_content, is_same_content, lines_then, logged_place, logged_place_below_link, not_kept,
     putting, to_bytes, with_same_codec,
 };
 use crate::tools::undo::hunks::{HunkAction, HunkSides};
@@ -168,6 +168,26 @@ fn moved_source<'f>(files: &'f [FileChange], file: &FileChange) -> Option<&'f Fi
 }
 
 impl Reversal<'_> {
+    /// Resolves a path of the operation. A link that one of the operations put where a directory was is not followed.
+    fn place(&self, path: &[u8]) -> Result<SafePath> {
+        let resolved = logged_place(&self.call, path);
+        let path_then = log_path(path);
+        if resolved.as_ref().is_ok_and(|place| place.absolute() == path_then) {
+            return resolved;
+        }
+        // The bytes are compared first, because both may be many paths.
+        let is_above =
+            |other: &[u8]| other != path && path.starts_with(other) && path_then.starts_with(log_path(other));
+        let mut changed = self.all.iter().chain([self.logged]).flat_map(|logged| &logged.operation.files);
+        if !changed.any(|file| is_above(&file.path)) {
+            return resolved;
+        }
+        match logged_place_below_link(&self.call, path)? {
+            Some(place) => Ok(place),
+            None => resolved,
+        }
+    }
+
     /// Returns the entry at a path of the operation. A directory that holds files of the operation counts as nothing, and
     /// so does everything below a file: that is what is left of a change between file and directory.
     fn current(&self, place: &SafePath) -> Result<CurrentState> {
@@ -185,7 +205,7 @@ impl Reversal<'_> {
 
     /// Reverses the change of a file that was not moved.
     fn single(&self, file: &FileChange) -> Result<Option<FilePlan>> {
-        let place = logged_place(&self.call, &file.path)?;
+        let place = self.place(&file.path)?;
         let now = self.current(&place)?;
         let bits = reversed_mode(file.before, file.after, &now);
         if is_same_content(&now, file.before) && (bits.is_none() || now.mode() == bits) {
@@ -237,7 +257,7 @@ impl Reversal<'_> {
     /// Reverses the move of a file from the path of `source`. `emptied`: the former entry of this path was moved in
     /// turn, and another plan restores it.
     fn moved(&self, file: &FileChange, source: &FileChange, emptied: bool) -> Result<Vec<FilePlan>> {
-        let (to, from) = (logged_place(&self.call, &file.path)?, logged_place(&self.call, &source.path)?);
+        let (to, from) = (self.place(&file.path)?, self.place(&source.path)?);
         let (there, here) = (self.current(&to)?, self.current(&from)?);
         // If files with equal content swapped places, both conditions hold, and they do not determine the attributes.
         let as_left = is_same_content(&here, source.after) && is_same_content(&there, file.after);
