@@ -94,6 +94,8 @@ fn files_that_make_way_for_a_directory_and_the_reverse_are_deleted() {
     let found = changed(&fixture);
     assert_eq!(found.keys().collect::<Vec<_>>(), of(&all).keys().collect::<Vec<_>>());
     assert_eq!(changed(&fixture), of(&[]));
+    let shown = ok(&fixture.call("history", json!({ "id": "1" })));
+    assert!(shown.contains("sub/b: deleted\n") && shown.contains("-sub/deep/c\n"), "{shown}");
 
     ok(&fixture.call("undo", json!({ "id": "1" })));
     assert_eq!(names.map(|name| fixture.get(name)), before);

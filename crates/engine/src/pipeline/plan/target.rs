@@ -130,39 +130,17 @@ fn resolve_new(context: &Context, path: &Path, leaving: &HashSet<PathBuf>) -> Re
     let Some(above) = path.ancestors().skip(1).find(|above| leaving.contains(*above)) else { return resolved };
     let place = match resolved {
         Err(error) if matches!(error.code(), Code::PathInvalid | Code::PathSymlink) => {
-            resolve_below_file(context, path).ok_or(error)?
+            context.resolve_below_file(path).ok_or(error)?
         }
         Err(error) => return Err(error),
         // The target of a removed link stays as it is: the new file is not created inside it.
-        Ok(place) => match (link_at(context, above), path.strip_prefix(above)) {
+        Ok(place) => match (context.link_at(above), path.strip_prefix(above)) {
             (Some(link), Ok(rest)) => context.store().resolve_below(&link, rest)?,
             _ => return Ok(place),
         },
     };
     context.check_access(&place, Access::Write)?;
     Ok(place)
-}
-
-/// The link at a path.
-fn link_at(context: &Context, path: &Path) -> Option<SafePath> {
-    let place = context.store().resolve_no_follow(path).ok()?;
-    matches!(context.store().read_link(&place), Ok(Some(_))).then_some(place)
-}
-
-/// Resolves a path below a file that is to become a directory; the policy is not checked.
-pub(crate) fn resolve_below_file(context: &Context, path: &Path) -> Option<SafePath> {
-    let resolved = |above| Some((above, context.store().resolve_no_follow(above).ok()?));
-    let (above, file) = path.ancestors().skip(1).find_map(resolved)?;
-    context.store().resolve_below(&file, path.strip_prefix(above).ok()?).ok()
-}
-
-/// Resolves a path below a link where one of its directories was, without following the link; `None` if there is no such
-/// link. The policy is not checked.
-pub(crate) fn resolve_below_link(context: &Context, path: &Path) -> Option<SafePath> {
-    let named = |above: &Path| link_at(context, above).filter(|link| link.absolute() == above);
-    // The highest one: the path has no entry behind it.
-    let link = path.ancestors().skip(1).filter_map(named).last()?;
-    context.store().resolve_below(&link, path.strip_prefix(link.absolute()).ok()?).ok()
 }
 
 /// The paths that a request removes or moves away.

@@ -9,7 +9,6 @@ use crate::model::reply_limits::UNDO_DIFF_BYTES_MAX;
 use crate::pipeline::plan::file_plan::{
     CurrentState, FilePlan, SeenUpdate, TargetState, replace_all_bytes, without_ops,
 };
-use crate::pipeline::plan::target::{resolve_below_file, resolve_below_link};
 use crate::session::base;
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, explain};
 use emendate_fs::{FileAttributes, SafePath};
@@ -99,18 +98,14 @@ pub(crate) fn side_content(
 ///
 /// Errors: `access.denied`.
 pub(crate) fn logged_place_below_link(context: &Context, path: &[u8]) -> Result<Option<SafePath>> {
-    let Some(place) = resolve_below_link(context, log_path(path)) else { return Ok(None) };
+    let Some(place) = context.resolve_below_link(log_path(path)) else { return Ok(None) };
     context.check_access(&place, Access::Write)?;
     Ok(Some(place))
 }
 
 /// Resolves a path of the log.
 pub(crate) fn logged_place(context: &Context, path: &[u8]) -> Result<SafePath> {
-    let place = match context.resolve_logged(path) {
-        // The path is below a file that used to be a directory.
-        Err(error) if error.code() == Code::PathInvalid => resolve_below_file(context, log_path(path)).ok_or(error)?,
-        other => other?,
-    };
+    let place = context.resolve_logged(path)?;
     context.check_access(&place, Access::Write)?;
     Ok(place)
 }
