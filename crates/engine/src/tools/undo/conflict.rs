@@ -51,7 +51,7 @@ impl UndoConflict<'_> {
         match later_move(self.call, self.root, path, self.logged.id) {
             Some(moved) => {
                 let error = self.error(&format!("{}.", moved.description()));
-                error.next(moved.advice(self.call))
+                error.next(moved.advice(self.call, self.logged.id))
             }
             None => self.refuse("the file is gone.", None),
         }

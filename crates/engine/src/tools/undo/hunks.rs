@@ -401,7 +401,7 @@ impl HunkSelection<'_> {
     fn no_file(&self, call: Call<'_>, now: &CurrentState) -> Error {
         let moved = later_move(call, self.root, &self.file.path, self.logged.id);
         match moved.filter(|_| matches!(now, CurrentState::Nothing)) {
-            Some(moved) => self.conflict(&format!("{}.", moved.description()), moved.advice(call)),
+            Some(moved) => self.conflict(&format!("{}.", moved.description()), moved.advice(call, self.logged.id)),
             None => self.conflict("the file is gone, or something else is there now.", "Restore the file first."),
         }
     }

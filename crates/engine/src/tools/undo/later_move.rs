@@ -58,15 +58,17 @@ impl LaterMove {
         format!("operation {} moved the file to {}", self.by.id, emendate_fs::shown(log_path(&self.to)))
     }
 
-    /// Returns the advice for a call that needs the file at its former path.
-    pub(super) fn advice(&self, call: Call<'_>) -> Advice {
+    /// Returns the advice for the undo of an operation that needs the file at its former path.
+    pub(super) fn advice(&self, call: Call<'_>, undone: OperationId) -> Advice {
         let id = self.by.id.to_string();
         let is_foreign = is_foreign(&self.by, &call.caller.session) && !call.caller.allows_unread();
         let undo = if is_foreign { json!({ "id": id, "any_session": true }) } else { json!({ "id": id }) };
         advice![
             "Make the change there with an edit; or call ",
             Phrase::Call("undo", undo),
-            " to take back the move, then repeat this call."
+            " to take back the move, then repeat this call with ",
+            Phrase::Set("id", undone.to_string().into()),
+            "."
         ]
         .or("Make the change there with an edit.")
     }
