@@ -326,7 +326,9 @@ impl ServerHandler for McpServer {
             }
             running = running.or_else(|| Some(RunningCall::begin(&self.running)));
         }
-        Err(ErrorData::internal_error("The file kept changing while a person was asked about it.", None))
+        let what = "A person was asked too often about one call: the file kept changing, or the text that they gave cannot \
+                    be written. Nothing was changed.";
+        Err(ErrorData::internal_error(what, None))
     }
 
     /// Refuses a prompt: clients ask for one although none is listed.

@@ -83,6 +83,7 @@ pub(crate) fn approve_plans(call: Call<'_>, mut plans: Vec<FilePlan>) -> Result<
             }
         }
     }
+    let is_corrected = !corrected.is_empty();
     for (nth, changes) in corrected {
         let plan = &mut plans[nth];
         plan.changes = changes;
@@ -91,6 +92,10 @@ pub(crate) fn approve_plans(call: Call<'_>, mut plans: Vec<FilePlan>) -> Result<
         plan.outcome.notes.push(
             "A person changed the text before it was written; the file now contains the text shown here.".to_owned(),
         );
+    }
+    // An undo that changes nothing would be reported as done, and could be repeated for ever.
+    if is_corrected && !plans.iter().any(FilePlan::writes) {
+        return Err(declined(None).evidence("The text that they gave is the one that the file has."));
     }
     Ok(plans)
 }
