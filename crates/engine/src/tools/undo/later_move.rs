@@ -66,9 +66,7 @@ impl LaterMove {
         advice![
             "Make the change there with an edit; or call ",
             Phrase::Call("undo", undo),
-            " to take back the move, then repeat this call with ",
-            Phrase::Set("id", undone.to_string().into()),
-            "."
+            format!(" to take back the move, then repeat this call for operation {undone}.")
         ]
         .or("Make the change there with an edit.")
     }
