@@ -148,7 +148,7 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
     let place = path.map(|path| context.resolve_no_follow(path, Access::Write)).transpose()?;
     let file = match &place {
         Some(place) => logged.operation.files.iter().find(|file| file.path == key(place)),
-        None => only_file(logged)?,
+        None => Some(only_file(logged)?),
     };
     let Some(file) = file else {
         return Err(not_changed(logged, &place.map_or_else(String::new, |place| place.shown())));
@@ -163,10 +163,10 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
 
 /// Returns the file of an operation on one file, which it may have moved.
 ///
-/// Errors: `call.invalid` if there are several.
-fn only_file(logged: &LogEntry) -> Result<Option<&FileChange>> {
+/// Errors: `call.invalid` if there are several, or none.
+fn only_file(logged: &LogEntry) -> Result<&FileChange> {
     let files: Vec<&FileChange> = visible_files(logged).collect();
-    if files.len() > 1 { Err(several_files(logged.id, files.len())) } else { Ok(files.first().copied()) }
+    if let [only] = *files { Ok(only) } else { Err(several_files(logged.id, files.len())) }
 }
 
 /// Changes hunks, and renders the reply.

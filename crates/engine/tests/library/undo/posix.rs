@@ -80,12 +80,12 @@ fn undo_of_a_mode_keeps_what_others_did_to_it_since() {
     assert_eq!(is(), 0o755);
     // A person makes it private.
     mode(0o700);
-    let text = ok(fixture.call(&agent, "undo", json!({}))).text().to_owned();
+    let text = ok(fixture.call(&agent, "undo", json!({}))).text();
     assert!(text.contains("The mode of the file changed after operation 1-"), "{text}");
     assert_eq!(is(), 0o600);
     ok(fixture.call(&agent, "undo", json!({ "redo": true })));
     assert_eq!(is(), 0o700);
-    let text = ok(fixture.call(&agent, "undo", json!({}))).text().to_owned();
+    let text = ok(fixture.call(&agent, "undo", json!({}))).text();
     assert!(!text.contains("The mode of the file changed"), "{text}");
     assert_eq!(is(), 0o600);
     // The same with a move and other text.
@@ -93,7 +93,7 @@ fn undo_of_a_mode_keeps_what_others_did_to_it_since() {
     let patch = "diff --git a/f b/g\nold mode 100644\nnew mode 100755\nrename from f\nrename to g\n--- a/f\n+++ b/g\n@@ -1 +1 @@\n-one\n+two\n";
     ok(fixture.apply(&agent, patch));
     set_mode(fixture.path("g"), 0o750);
-    let text = ok(fixture.call(&agent, "undo", json!({}))).text().to_owned();
+    let text = ok(fixture.call(&agent, "undo", json!({}))).text();
     assert!(text.contains("The mode of the file changed after operation "), "{text}");
     assert_eq!((is(), &*fixture.get("f")), (0o640, "one\n"));
 }
