@@ -198,6 +198,7 @@ impl Vocabulary for Flags {
                 words = vec!["emend show".to_owned(), quoted(id)];
                 words.extend(path_word(fields, ""));
             }
+            ("undo", Some(id)) if path_word(fields, "").is_none() => words.push(quoted(id)),
             ("restore", Some(id)) => words.push(path_word(fields, &format!("@{id}"))?),
             (_, None) => words.extend(path_word(fields, "")),
             _ => return None,

@@ -88,10 +88,26 @@ fn a_rewind_lists_what_others_did_since() {
     workspace.run(&["mark", "here"]).exits(0);
     workspace.run(&["edit", "a.txt", "--old", "one", "--new", "1"]).exits(0);
     workspace.run(&["edit", "b.txt", "--old", "b", "--new", "B", "--session", "agent"]).exits(0);
-    for args in [&["rewind", "here", "--dry-run"][..], &["rewind", "here"]] {
+    for (args, verb) in [(&["rewind", "here", "--dry-run"][..], "would be"), (&["rewind", "here"], "were")] {
         let ran = workspace.run(args).exits(0).out;
-        assert!(ran.contains("\nChanges by others since then were kept: operation 3-"), "{ran}");
+        assert!(ran.contains(&format!("\nChanges by others since then {verb} kept: operation 3-")), "{ran}");
     }
+}
+
+#[test]
+fn advice_about_a_file_that_moved_since_works() {
+    let workspace = TestWorkspace::with("one\n");
+    workspace.run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0);
+    workspace
+        .put("move.diff", "diff --git a/a.txt b/b.txt\nsimilarity index 100%\nrename from a.txt\nrename to b.txt\n");
+    workspace.run(&["apply", "move.diff"]).exits(0);
+    let refused = workspace.run(&["undo", "1"]).exits(12).err;
+    let (_, advice) = refused.split_once("or call emend undo ").unwrap();
+    let (id, rest) = advice.split_once(' ').unwrap();
+    assert!(rest.starts_with("to take back the move, then repeat this call for operation 1-"), "{refused}");
+    workspace.run(&["undo", id]).exits(0);
+    workspace.run(&["undo", "1"]).exits(0);
+    assert_eq!(workspace.get("a.txt"), "one\n");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::session::windows_paths::read_windows_fields;
 use crate::tools::tool_input::AnswerText;
 use emendate_core::formats::detect::without_mark;
 use emendate_core::{Code, Error, Result, TextNames, Vocabulary, formats};
+use emendate_history::OUTSIDE;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -71,11 +72,24 @@ pub(crate) fn call_caught(call: Call<'_>, name: &str, input: Value, names: Optio
 
 /// Runs a typed call under its meter. Never panics: an internal fault is reported as `internal.bug`.
 pub(crate) fn caught<T>(call: Call<'_>, name: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
+    check_session(&call.caller.session)?;
     let run = std::panic::AssertUnwindSafe(|| call.metered(|_| run()));
     std::panic::catch_unwind(run).unwrap_or_else(|_| {
         Err(Error::new(Code::InternalBug, format!("{name} failed because of a bug in the engine."))
             .next("Please report the call that caused it. Read the file to see its state."))
     })
+}
+
+/// Refuses the session under which the history has changes by others, and what was last known of each file: a caller of
+/// that name would have read every file, and would own what others did.
+///
+/// Errors: `call.invalid`.
+fn check_session(session: &str) -> Result<()> {
+    if session != OUTSIDE {
+        return Ok(());
+    }
+    let what = format!("No session may be called `{OUTSIDE}`: the history has changes by others under that name.");
+    Err(Error::new(Code::CallInvalid, what).next("Give the session another name."))
 }
 
 /// Returns the base directory of relative paths in arguments: the caller's, or the only root.

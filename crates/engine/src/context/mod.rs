@@ -12,6 +12,7 @@ pub(crate) mod memory;
 pub(crate) mod options;
 pub(crate) mod policy;
 pub(crate) mod recent_map;
+mod replaced_dirs;
 pub(crate) mod syntax;
 pub(crate) mod threads;
 pub(crate) mod unstored;
@@ -19,7 +20,7 @@ pub(crate) mod walk;
 
 use crate::context::config::{Config, RuleSource};
 use crate::context::config_error::{check_config_readable, restrict};
-use crate::context::history_stores::{HistoryStores, StateLocation, log_path};
+use crate::context::history_stores::{HistoryStores, StateLocation};
 use crate::context::hook_programs::before_read;
 use crate::context::memory::EngineMemory;
 use crate::context::policy::{Access, BlockingRule, Guard};
@@ -297,11 +298,6 @@ impl Context {
         let safe_path = self.store.resolve_no_follow(path.as_ref())?;
         self.check_access(&safe_path, access)?;
         Ok(safe_path)
-    }
-
-    /// Resolves a path of the log within the sandbox, without following a link in its last component.
-    pub(crate) fn resolve_logged(&self, path: &[u8]) -> Result<SafePath> {
-        self.store.resolve_no_follow(log_path(path))
     }
 
     fn guard(&self) -> Guard<'_> {

@@ -22,7 +22,8 @@ pub(crate) struct OptionFields {
     tag: Option<String>,
     /// The file's encoding, if it is neither UTF-8 nor marked.
     encoding: Option<String>,
-    /// Treatment of a file that changed since it was read: merge (default), reject, markers or ask.
+    /// Treatment of a file that changed since it was read: merge (default; of a whole text, reject), reject, markers or
+    /// ask.
     on_stale: Option<String>,
     /// How much matching may forgive: standard (default), strict or exact.
     r#match: Option<String>,

@@ -115,6 +115,25 @@ fn undo_by_another_session_does_not_confuse_the_owner() {
     assert_eq!(code(&fixture.call("undo", json!({ "redo": true }))), "operation.not_found");
 }
 
+#[test]
+fn no_session_has_the_name_of_changes_by_others() {
+    let fixture = EngineFixture::with_read("a", "one\n");
+    fixture.put_read("a", "two\n");
+    let others = CallContext { session: "outside".to_owned(), ..fixture.caller.clone() };
+    for (tool, input) in [
+        ("undo", json!({})),
+        ("edit", json!({ "file_path": fixture.path("a"), "old_string": "two", "new_string": "three" })),
+        ("read", json!({ "file_path": fixture.path("a") })),
+    ] {
+        let reply = fixture.engine.call(&others, tool, input);
+        assert_eq!(code(&reply), "call.invalid", "{tool}: {}", reply.text());
+    }
+    assert_eq!(fixture.get("a"), "two\n");
+    let workspace = emendate::Workspace::in_memory([("a", "one\n")]).unwrap();
+    let error = workspace.session("outside").read("a").run().unwrap_err();
+    assert_eq!(error.code().as_str(), "call.invalid");
+}
+
 #[derive(Clone, Debug)]
 enum Act {
     /// A session edits a line of a file.

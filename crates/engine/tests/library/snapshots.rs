@@ -63,6 +63,53 @@ fn everything_that_a_command_did_is_one_operation() {
     assert_eq!(changed(&fixture), of(&[]));
 }
 
+/// A directory becomes a file or a link, and a file becomes a directory: what was there before is deleted.
+#[cfg(unix)]
+#[test]
+fn files_that_make_way_for_a_directory_and_the_reverse_are_deleted() {
+    let fixture = EngineFixture::with("sub/b", "b\n");
+    for name in ["sub/deep/c", "file", "lib/d", "target/other"] {
+        fixture.put(name, &format!("{name}\n"));
+    }
+    let names = ["sub/b", "sub/deep/c", "file", "lib/d"];
+    let before = names.map(|name| fixture.get(name));
+    snapshot(&fixture);
+    fs::remove_dir_all(fixture.path("sub")).unwrap();
+    fs::remove_file(fixture.path("file")).unwrap();
+    fixture.put("sub", "now\n");
+    fixture.put("file/in", "in\n");
+    // The directory goes on behind a link: with its old name, there is nothing.
+    fs::rename(fixture.path("lib"), fixture.path("lib2")).unwrap();
+    std::os::unix::fs::symlink("lib2", fixture.path("lib")).unwrap();
+    let all = [
+        ("sub/b", "delete"),
+        ("sub/deep/c", "delete"),
+        ("file", "delete"),
+        ("lib/d", "delete"),
+        ("sub", "create"),
+        ("file/in", "create"),
+        ("lib2/d", "create"),
+        ("lib", "link"),
+    ];
+    let found = changed(&fixture);
+    assert_eq!(found.keys().collect::<Vec<_>>(), of(&all).keys().collect::<Vec<_>>());
+    assert_eq!(changed(&fixture), of(&[]));
+    let shown = ok(&fixture.call("history", json!({ "id": "1" })));
+    assert!(shown.contains("sub/b: deleted\n") && shown.contains("-sub/deep/c\n"), "{shown}");
+
+    ok(&fixture.call("undo", json!({ "id": "1" })));
+    assert_eq!(names.map(|name| fixture.get(name)), before);
+    assert!(!fixture.path("lib2/d").exists() && fixture.path("lib").symlink_metadata().unwrap().is_dir());
+    assert_eq!(changed(&fixture), of(&[]));
+    ok(&fixture.call("undo", json!({ "redo": true })));
+    assert_eq!(
+        (fixture.get("sub"), fixture.get("file/in"), fixture.get("lib2/d")),
+        ("now\n".into(), "in\n".into(), "lib/d\n".into())
+    );
+    assert_eq!(fs::read_link(fixture.path("lib")).unwrap(), Path::new("lib2"));
+    assert_eq!(changed(&fixture), of(&[]));
+}
+
 #[test]
 fn later_change_of_an_edited_large_file_can_be_taken_back() {
     let fixture = EngineFixture::new();

@@ -93,9 +93,10 @@ fn rewind_keeps_what_others_did() {
     ok(&fixture.call("mark", json!({ "name": "here" })));
     fixture.read("a");
     ok(&fixture.edit("a", "line 6", "six"));
-    fixture.put("a", &ten(&[(0, "zero"), (6, "outside 6"), (8, "outside")]));
+    fixture.put_read("a", &ten(&[(0, "zero"), (6, "outside 6"), (8, "outside")]));
     let reply = fixture.call("rewind", json!({ "to": "here" }));
     assert_eq!(code(&reply), "operation.conflict", "{}", reply.text());
+    assert!(reply.text().contains("Changes by others since then would be kept: operation "), "{}", reply.text());
     assert_eq!(fixture.get("a"), ten(&[(0, "zero"), (6, "outside 6"), (8, "outside")]));
 }
 

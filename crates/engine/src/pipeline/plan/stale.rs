@@ -115,7 +115,11 @@ impl EditedFile<'_> {
                 |it| json!({ "op": it.op, "line": seen.lines().line_of(seen.text(), seen.to_text(it.theirs.start())) }),
             )
             .collect();
-        let error = self.with_diff(base, self.latest_record(), error.fact("conflicts", list));
+        self.with_choices(self.with_diff(base, self.latest_record(), error.fact("conflicts", list)))
+    }
+
+    /// Adds the choices of the caller, if the call asks for them.
+    pub(crate) fn with_choices(&self, error: Error) -> Error {
         if self.options.on_stale != StalePolicy::Ask {
             return error;
         }

@@ -130,30 +130,17 @@ fn resolve_new(context: &Context, path: &Path, leaving: &HashSet<PathBuf>) -> Re
     let Some(above) = path.ancestors().skip(1).find(|above| leaving.contains(*above)) else { return resolved };
     let safe_path = match resolved {
         Err(error) if matches!(error.code(), Code::PathInvalid | Code::PathSymlink) => {
-            resolve_below_file(context, path).ok_or(error)?
+            context.resolve_below_file(path).ok_or(error)?
         }
         Err(error) => return Err(error),
         // The target of a removed link stays as it is: the new file is not created inside it.
-        Ok(safe_path) => match (removed_link(context, above), path.strip_prefix(above)) {
+        Ok(safe_path) => match (context.link_at(above), path.strip_prefix(above)) {
             (Some(link), Ok(rest)) => context.store().resolve_below(&link, rest)?,
             _ => return Ok(safe_path),
         },
     };
     context.check_access(&safe_path, Access::Write)?;
     Ok(safe_path)
-}
-
-/// The link at a path.
-fn removed_link(context: &Context, path: &Path) -> Option<SafePath> {
-    let safe_path = context.store().resolve_no_follow(path).ok()?;
-    matches!(context.store().read_link(&safe_path), Ok(Some(_))).then_some(safe_path)
-}
-
-/// Resolves a path below a file that is to become a directory; the policy is not checked.
-pub(crate) fn resolve_below_file(context: &Context, path: &Path) -> Option<SafePath> {
-    let resolved = |above| Some((above, context.store().resolve_no_follow(above).ok()?));
-    let (above, file) = path.ancestors().skip(1).find_map(resolved)?;
-    context.store().resolve_below(&file, path.strip_prefix(above).ok()?).ok()
 }
 
 /// The paths that a request removes or moves away.

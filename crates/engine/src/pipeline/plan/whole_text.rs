@@ -12,7 +12,7 @@ use crate::pipeline::plan::stale;
 use crate::session::base::{KnownLines, find_base};
 use emendate_core::whole_text::{WholeText, begins_with_fence, new_file_change, whole_change};
 use emendate_core::{
-    FenceName, Locator, Matching, MergeBase, Note, Notes, Op, OpOrder, Result, Snapshot, normalize_text,
+    Error, FenceName, Locator, Matching, MergeBase, Note, Notes, Op, OpOrder, Result, Snapshot, normalize_text,
 };
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
@@ -125,6 +125,11 @@ impl PlacementStrategy for WholePlacement<'_> {
 
     /// A whole text is about every line, so it is merged only at the caller's request.
     fn carries_over(&self, options: &CallOptions) -> bool {
-        options.on_stale != StalePolicy::Reject && options.on_stale_asked
+        options.on_stale_asked && matches!(options.on_stale, StalePolicy::Merge | StalePolicy::Markers)
+    }
+
+    /// Every change by others is one of lines that the whole text is about, so a call that asks gets the choices.
+    fn refuse(&self, file: &EditedFile<'_>, _is_kept: bool) -> Error {
+        file.with_choices(file.version_unavailable())
     }
 }

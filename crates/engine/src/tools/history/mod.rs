@@ -340,10 +340,7 @@ pub(crate) fn in_one_list(of_roots: &[(usize, Vec<LogEntry>)]) -> Vec<(usize, &L
 /// Merges the changes of operations, given with the newest first, into one for each file that differs, with the root
 /// whose log has the newest of them: the operations on one file may be in several logs. The numbers of lines are added
 /// up: what two operations changed counts twice.
-pub(crate) fn merged_changes(
-    of_roots: &[(usize, Vec<LogEntry>)],
-    path: Option<&SafePath>,
-) -> Vec<(usize, FileChange)> {
+pub(crate) fn merged_changes(of_roots: &[(usize, Vec<LogEntry>)], path: Option<&SafePath>) -> Vec<(usize, FileChange)> {
     let mut paths: BTreeMap<&[u8], (usize, FileChange)> = BTreeMap::new();
     for (root, logged) in in_one_list(of_roots).into_iter().rev() {
         for file in logged.operation.files.iter().filter(|file| is_wanted(path, file)) {

@@ -18,6 +18,7 @@ use crate::tools::history::operation_list::{change_kind, file_data, shown};
 use crate::tools::snapshot::reader::{ChunkReader, EarlierState, FoundFiles, FreshFile, LeftOut};
 use crate::tools::snapshot::scan::TreeWalk;
 use crate::tools::tool_input::ToolInput;
+use crate::tools::undo::file_states::{logged_place, logged_place_below_link};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, ContentId, Error, Result, work};
 use emendate_fs::SafePath;
@@ -41,6 +42,8 @@ pub(crate) const SNAPSHOT_BYTES_MAX: u64 = 64 << 20;
 const READERS_MAX: usize = 8;
 /// Chunks of files that were found and not read yet.
 const CHUNKS_AHEAD: usize = 16;
+/// Errors for a path at which a directory is, or that leads through a file or a link where its directory was.
+const NO_FILE_THERE: [Code; 3] = [Code::PathNotRegular, Code::PathInvalid, Code::PathSymlink];
 /// Characters of a note.
 const NOTE_CHARS_MAX: usize = 200;
 
@@ -401,14 +404,20 @@ impl RootScan<'_> {
         Ok(())
     }
 
-    /// Resolves a path at which nothing exists any more; `None` if an entry exists, or if that cannot be determined.
+    /// Resolves a path at which there is no file or link any more; `None` if there is one, or if that cannot be
+    /// determined. A directory may be there instead, or a file or a link where a directory of the path was.
     fn resolve_missing(&self, path: &[u8]) -> Option<SafePath> {
-        let safe_path = crate::tools::undo::file_states::logged_place(&self.call, path).ok()?;
-        if safe_path.root() != self.root || safe_path.absolute() != log_path(path) {
+        let is_of_path = |safe_path: &SafePath| safe_path.absolute() == log_path(path);
+        let safe_path = match logged_place(&self.call, path).ok().filter(is_of_path) {
+            Some(safe_path) => safe_path,
+            None => logged_place_below_link(&self.call, path).ok().flatten()?,
+        };
+        if safe_path.root() != self.root {
             return None;
         }
         match current_side(&self.call, &safe_path) {
             Ok(None) => Some(safe_path),
+            Err(error) if NO_FILE_THERE.contains(&error.code()) => Some(safe_path),
             Ok(Some(_)) | Err(_) => None,
         }
     }

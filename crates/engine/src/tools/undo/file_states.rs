@@ -9,13 +9,13 @@ use crate::model::reply_limits::UNDO_DIFF_BYTES_MAX;
 use crate::pipeline::plan::file_plan::{
     CurrentState, FilePlan, SeenUpdate, TargetState, replace_all_bytes, without_ops,
 };
-use crate::pipeline::plan::target::resolve_below_file;
 use crate::session::base;
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, explain};
 use emendate_fs::{FileAttributes, SafePath};
 use emendate_history::{CONTENT_BYTES_MAX, FileChange, FileKind, FileState, LineSet, LogEntry};
 use emendate_os::ffi::{OsStrExt as _, OsStringExt as _};
 use std::ffi::OsString;
+use std::path::Path;
 
 /// Bytes of a binary file whose versions are compared.
 const COMPARED_BINARY_BYTES_MAX: usize = 16 << 20;
@@ -36,9 +36,10 @@ pub(crate) fn is_regular(change: &FileChange) -> bool {
 
 /// Returns the current content of a path. A file that is too large to be loaded by other calls is loaded as bytes.
 ///
-/// Errors: `path.not_regular` for a directory or a device; those of the disk.
+/// Errors: `path.not_regular` for a directory or a device; `path.invalid` below a file; those of the disk.
 pub(super) fn current_state(context: &Context, path: &SafePath) -> Result<CurrentState> {
-    if let Some(target) = context.store().read_link(path)? {
+    let link = context.store().read_link(path).map_err(|error| below_file(context, path).unwrap_or(error))?;
+    if let Some(target) = link {
         return Ok(CurrentState::Link(target));
     }
     let now = match context.load_file(path, None) {
@@ -52,6 +53,18 @@ pub(super) fn current_state(context: &Context, path: &SafePath) -> Result<Curren
         other => other?,
     };
     Ok(now.map_or(CurrentState::Nothing, CurrentState::File))
+}
+
+/// Creates the error for a path below a file where a directory was.
+fn below_file(context: &Context, place: &SafePath) -> Option<Error> {
+    let is_file = |above: &&Path| {
+        let found = context.store().resolve_no_follow(above).ok();
+        found.is_some_and(|found| matches!(context.store().metadata(&found), Ok(Some(_))))
+    };
+    let file = place.absolute().ancestors().skip(1).find(is_file)?;
+    let what = format!("{} is a file now, not a directory.", emendate_fs::shown(file));
+    let error = Error::new(Code::PathInvalid, what).evidence(place.shown());
+    Some(error.next("Move or remove what is there now, then repeat the call."))
 }
 
 /// Returns the bytes of a version, as the history keeps it or can rebuild it from the current file; `None` if it is lost.
@@ -88,13 +101,18 @@ pub(crate) fn side_content(
     history_content(context, root, state, now.as_ref())
 }
 
+/// Resolves a path of the log without following a link where one of its directories was; `None` if there is none.
+///
+/// Errors: `access.denied`.
+pub(crate) fn logged_place_below_link(context: &Context, path: &[u8]) -> Result<Option<SafePath>> {
+    let Some(place) = context.resolve_below_link(log_path(path)) else { return Ok(None) };
+    context.check_access(&place, Access::Write)?;
+    Ok(Some(place))
+}
+
 /// Resolves a path of the log.
 pub(crate) fn logged_place(context: &Context, path: &[u8]) -> Result<SafePath> {
-    let safe_path = match context.resolve_logged(path) {
-        // The path is below a file that used to be a directory.
-        Err(error) if error.code() == Code::PathInvalid => resolve_below_file(context, log_path(path)).ok_or(error)?,
-        other => other?,
-    };
+    let safe_path = context.resolve_logged(path)?;
     context.check_access(&safe_path, Access::Write)?;
     Ok(safe_path)
 }

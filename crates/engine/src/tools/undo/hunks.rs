@@ -15,14 +15,16 @@ use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::wait_for_in_doubt;
-use crate::tools::history::operation_list::{from_its_source, not_changed};
+use crate::tools::history::operation_list::{from_its_source, not_changed, visible_files};
+use crate::tools::undo::conflict::UndoConflict;
 use crate::tools::undo::file_states::{
     current_state, difference, history_content, is_regular, lines_then, logged_place, not_kept, with_same_codec,
 };
 use crate::tools::undo::input::UndoInput;
+use crate::tools::undo::later_move::later_move;
 use crate::tools::undo::restore::{RestoreInput, may_replace};
 use crate::tools::undo::select::{self, OperationRef, choose_one, foreign, is_foreign, session_filter, still_running};
-use emendate_core::{ChangeSet, Code, Error, Presence, Result, Snapshot, TieBreak, explain};
+use emendate_core::{Advice, ChangeSet, Code, Error, Presence, Result, Snapshot, TieBreak, explain};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileState, LogEntry, Role};
 use serde_json::Value;
@@ -144,11 +146,9 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
         return Err(still_running(logged));
     }
     let safe_path = path.map(|path| context.resolve_no_follow(path, Access::Write)).transpose()?;
-    let files = &logged.operation.files;
-    let file = match (&safe_path, &**files) {
-        (Some(safe_path), _) => files.iter().find(|file| file.path == key(safe_path)),
-        (None, [only]) => Some(only),
-        (None, _) => return Err(several_files(logged.id, files.len())),
+    let file = match &safe_path {
+        Some(safe_path) => logged.operation.files.iter().find(|file| file.path == key(safe_path)),
+        None => Some(only_file(logged)?),
     };
     let Some(file) = file else {
         return Err(not_changed(logged, &safe_path.map_or_else(String::new, |safe_path| safe_path.shown())));
@@ -159,6 +159,14 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
     }
     let safe_path = logged_place(context, &file.path)?;
     Ok((file, safe_path))
+}
+
+/// Returns the file of an operation on one file, which it may have moved.
+///
+/// Errors: `call.invalid` if there are several, or none.
+fn only_file(logged: &LogEntry) -> Result<&FileChange> {
+    let files: Vec<&FileChange> = visible_files(logged).collect();
+    if let [only] = *files { Ok(only) } else { Err(several_files(logged.id, files.len())) }
 }
 
 /// Changes hunks, and renders the reply.
@@ -187,10 +195,9 @@ pub(super) fn write_hunks(
         if let Some(options) = selection.read_by {
             may_replace(call, options, &selection.path, &now)?;
         }
-        let CurrentState::File(now) = now else {
-            let what = "the file is gone, or something else is there now.";
-            return Err(selection.conflict(what, "Restore the file first."));
-        };
+        let HunkSelection { root, logged, file, path, .. } = selection;
+        UndoConflict { call, root: *root, logged, path }.check_links(file, &now)?;
+        let CurrentState::File(now) = now else { return Err(selection.no_file(call, &now)) };
         Ok(vec![plan_hunks(call, selection, now)?])
     });
     drop(locks);
@@ -390,7 +397,16 @@ impl HunkSelection<'_> {
         ))
     }
 
-    fn conflict(&self, what: &str, next: &str) -> Error {
+    /// Refuses a path at which no file is.
+    fn no_file(&self, call: Call<'_>, now: &CurrentState) -> Error {
+        let moved = later_move(call, self.root, &self.file.path, self.logged.id);
+        match moved.filter(|_| matches!(now, CurrentState::Nothing)) {
+            Some(moved) => self.conflict(&format!("{}.", moved.description()), moved.advice(call, self.logged.id)),
+            None => self.conflict("the file is gone, or something else is there now.", "Restore the file first."),
+        }
+    }
+
+    fn conflict(&self, what: &str, next: impl Into<Advice>) -> Error {
         let verb = if self.action == HunkAction::Reverse { "undone" } else { "applied again" };
         let id = self.logged.id;
         Error::new(Code::OperationConflict, format!("The hunks of operation {id} cannot be {verb}: {what}"))

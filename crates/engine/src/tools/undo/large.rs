@@ -35,7 +35,7 @@ pub(crate) fn plan_big_undo(call: Call<'_>, root: usize, logged: &LogEntry) -> R
         let now = call.store().metadata(&path).ok().flatten();
         now.is_none_or(|it| it.size <= call.config().stream_from.min(call.config().max_whole_bytes()))
     };
-    if !regular || link || call.store().read_link(&path)?.is_some() || is_small() {
+    if !regular || link || is_small() || call.store().read_link(&path)?.is_some() {
         return Ok(None);
     }
     let Some(source) = call.store().source(&path)? else { return Ok(None) };

@@ -1,11 +1,14 @@
 //! The tools `undo` and `restore`: an operation is undone in all of its files or none; one file is restored to an
 //! earlier version. Both are operations themselves, so both can be undone.
 
+mod conflict;
 mod covered;
 pub(crate) mod file_states;
 pub(crate) mod hunks;
 pub(crate) mod input;
 pub(crate) mod large;
+mod later_move;
+mod mode_reversal;
 mod recorded;
 pub(crate) mod restore;
 pub(crate) mod reversal;

@@ -2,27 +2,29 @@
 
 use crate::context::LoadedFile;
 use crate::context::call::Call;
-use crate::context::history_stores::{key, log_path};
+use crate::context::history_stores::log_path;
 use crate::model::call_handle::CallPhase;
-use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, SourceFile, TargetState};
 use crate::pipeline::plan::line_ends::with_line_ends_before;
-use crate::session::outside::{FoundContent, record_outside_changes};
+use crate::tools::undo::conflict::UndoConflict;
 use crate::tools::undo::file_states::{
-    check_undone, difference, history_content, is_same_content, lines_then, logged_place, not_kept, putting, to_bytes,
-    with_same_codec,
+    check_undone, history_content, is_same_content, lines_then, logged_place, logged_place_below_link, not_kept,
+    putting, to_bytes, with_same_codec,
 };
 use crate::tools::undo::hunks::{HunkAction, HunkSides};
 use crate::tools::undo::large::plan_big_undo;
+use crate::tools::undo::mode_reversal::reversed_mode;
 use crate::tools::undo::recorded::RecordedChanges;
 use crate::tools::undo::reversed_files::ReversedFiles;
-use crate::tools::undo::select::is_foreign;
-use emendate_core::{ChangeSet, Code, Error, Phrase, Result, Snapshot, TieBreak, advice};
+use emendate_core::{ChangeSet, Code, Error, Phrase, Result, TieBreak, advice};
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationFilter, OperationId};
+use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationId};
 use serde_json::json;
 use std::cell::RefCell;
 use std::collections::HashSet;
+
+/// The reason for which a file cannot be put back.
+const ELSE_THERE: &str = "something else is there now.";
 
 /// The reversal of one operation.
 struct Reversal<'a> {
@@ -166,6 +168,26 @@ fn moved_source<'f>(files: &'f [FileChange], file: &FileChange) -> Option<&'f Fi
 }
 
 impl Reversal<'_> {
+    /// Resolves a path of the operation. A link that one of the operations put where a directory was is not followed.
+    fn place(&self, path: &[u8]) -> Result<SafePath> {
+        let resolved = logged_place(&self.call, path);
+        let path_then = log_path(path);
+        if resolved.as_ref().is_ok_and(|place| place.absolute() == path_then) {
+            return resolved;
+        }
+        // The bytes are compared first, because both may be many paths.
+        let is_above =
+            |other: &[u8]| other != path && path.starts_with(other) && path_then.starts_with(log_path(other));
+        let mut changed = self.all.iter().chain([self.logged]).flat_map(|logged| &logged.operation.files);
+        if !changed.any(|file| is_above(&file.path)) {
+            return resolved;
+        }
+        match logged_place_below_link(&self.call, path)? {
+            Some(place) => Ok(place),
+            None => resolved,
+        }
+    }
+
     /// Returns the entry at a path of the operation. A directory that holds files of the operation counts as nothing, and
     /// so does everything below a file: that is what is left of a change between file and directory.
     fn current(&self, safe_path: &SafePath) -> Result<CurrentState> {
@@ -183,20 +205,17 @@ impl Reversal<'_> {
 
     /// Reverses the change of a file that was not moved.
     fn single(&self, file: &FileChange) -> Result<Option<FilePlan>> {
-        let path = logged_place(&self.call, &file.path)?;
+        let path = self.place(&file.path)?;
         let now = self.current(&path)?;
-        let bits = match (file.before, file.after) {
-            (Some(before), Some(after)) if before.mode != after.mode && before.kind == FileKind::Regular => {
-                Some(before.mode)
-            }
-            _ => None,
-        };
+        let bits = reversed_mode(file.before, file.after, &now);
         if is_same_content(&now, file.before) && (bits.is_none() || now.mode() == bits) {
             return Ok(None);
         }
+        self.conflict(&path).check_links(file, &now)?;
         let Some(before) = file.before else {
             if !is_same_content(&now, file.after) {
-                return Err(self.conflict(&path, file.after, &now, "it was changed since it was created."));
+                let what = "it was changed since it was created.";
+                return Err(self.conflict(&path).not_as_left(file.after, &now, what));
             }
             return Ok(Some(FilePlan::replace_entry(path, now, TargetState::Nothing)));
         };
@@ -223,21 +242,22 @@ impl Reversal<'_> {
                     }
                 }
             }
-            (CurrentState::Nothing, _) => return Err(self.gone(&path, &path)),
-            _ => return Err(self.conflict(&path, file.after, &now, "something else is there now.")),
+            (CurrentState::Nothing, _) => return Err(self.conflict(&path).gone(&file.path, &path)),
+            _ => return Err(self.conflict(&path).not_as_left(file.after, &now, ELSE_THERE)),
         };
         let attributes =
             file.attributes.clone().filter(|_| matches!(now, CurrentState::Nothing | CurrentState::Link(_)));
         let mut plan = putting(self.call, path, now, bytes, before, attributes);
         plan.mode = bits.or(plan.mode);
         self.note_merge(&mut plan, kept);
+        self.note_mode(&mut plan, bits.filter(|bits| *bits != before.mode));
         Ok(plan.writes().then_some(plan))
     }
 
     /// Reverses the move of a file from the path of `source`. `emptied`: the former entry of this path was moved in
     /// turn, and another plan restores it.
     fn moved(&self, file: &FileChange, source: &FileChange, emptied: bool) -> Result<Vec<FilePlan>> {
-        let (to, from) = (logged_place(&self.call, &file.path)?, logged_place(&self.call, &source.path)?);
+        let (to, from) = (self.place(&file.path)?, self.place(&source.path)?);
         let (there, here) = (self.current(&to)?, self.current(&from)?);
         // If files with equal content swapped places, both conditions hold, and they do not determine the attributes.
         let as_left = is_same_content(&here, source.after) && is_same_content(&there, file.after);
@@ -245,10 +265,11 @@ impl Reversal<'_> {
             return Ok(Vec::new());
         }
         if !is_same_content(&here, source.after) {
-            return Err(self.conflict(&from, source.after, &here, "something else is there now."));
+            return Err(self.conflict(&from).not_as_left(source.after, &here, ELSE_THERE));
         }
+        self.conflict(&to).check_links(file, &there)?;
         let (Some(before), Some(after)) = (source.before, file.after) else {
-            return Err(self.conflict(&to, file.after, &there, "the file cannot be restored."));
+            return Err(self.conflict(&to).not_as_left(file.after, &there, "the file cannot be restored."));
         };
         let origin = Some(SourceFile { path: to.clone(), copied: false });
         let mut kept = None;
@@ -268,7 +289,7 @@ impl Reversal<'_> {
                 let text = opened.snapshot.clone();
                 let changes = to_bytes(&text, bytes);
                 let lines = lines_then(self.call, &to, &text, &changes);
-                let mode = (before.mode != after.mode).then_some(before.mode);
+                let mode = reversed_mode(Some(before), Some(after), &there);
                 FilePlan {
                     before: text,
                     changes,
@@ -277,11 +298,13 @@ impl Reversal<'_> {
                     ..FilePlan::replace_entry(from, here, TargetState::File)
                 }
             }
-            CurrentState::Nothing => return Err(self.gone(&to, &from)),
-            _ => return Err(self.conflict(&to, file.after, &there, "something else is there now.")),
+            CurrentState::Nothing => return Err(self.conflict(&to).gone(&file.path, &from)),
+            _ => return Err(self.conflict(&to).not_as_left(file.after, &there, ELSE_THERE)),
         };
         plan.source_file = origin;
         self.note_merge(&mut plan, kept);
+        let changed_mode = plan.mode.filter(|mode| *mode != before.mode);
+        self.note_mode(&mut plan, changed_mode);
         if emptied {
             return Ok(vec![plan]);
         }
@@ -307,6 +330,20 @@ impl Reversal<'_> {
         plan.outcome.notes.push(format!("{what} changed after operation {}; {which} were kept.", self.logged.id));
     }
 
+    /// Reports permission bits that are not those before the operation, because they changed since.
+    fn note_mode(&self, plan: &mut FilePlan, changed: Option<u32>) {
+        if changed.is_some() {
+            let id = self.logged.id;
+            plan.outcome
+                .notes
+                .push(format!("The mode of the file changed after operation {id}; that change was kept."));
+        }
+    }
+
+    fn conflict<'s>(&'s self, path: &'s SafePath) -> UndoConflict<'s> {
+        UndoConflict { call: self.call, root: self.root, logged: self.logged, path }
+    }
+
     /// Returns the bytes of a version.
     fn content(&self, path: &SafePath, side: FileState, now: &CurrentState) -> Result<Vec<u8>> {
         let found = history_content(&self.call, self.root, side, now.file())?;
@@ -330,7 +367,9 @@ impl Reversal<'_> {
     ) -> Result<RebasedFile> {
         let path = recorded.path;
         let Some(seen) = history_content(&self.call, self.root, after, Some(now))? else {
-            return Err(self.changed_since(path, now, None));
+            let what =
+                "the file changed since then, and the history does not have the version that the operation left.";
+            return Err(self.conflict(path).refuse(what, Some(now)));
         };
         let seen = with_same_codec(&now.snapshot, seen);
         let hand = [KnownContent { id: seen.id(), bytes: seen.raw() }, now.known_content()];
@@ -338,7 +377,8 @@ impl Reversal<'_> {
         let target = target.ok_or_else(|| not_kept(path, self.logged))?;
         let target = with_same_codec(&seen, target);
         if [&seen, &target, &now.snapshot].iter().any(|it| it.is_binary()) {
-            return Err(self.changed_since(path, now, None));
+            let what = "the file changed since then, and it is not text.";
+            return Err(self.conflict(path).refuse(what, Some(now)));
         }
         if let Some(turned) = with_line_ends_before(&now.snapshot, &target, &seen) {
             return Ok(RebasedFile { bytes: turned.raw().to_vec(), kept: KeptChanges::Lines });
@@ -350,85 +390,12 @@ impl Reversal<'_> {
         // Nothing can have taken back a part of this operation if only others were taken back.
         let whole = recorded.are_reversals_after(self.logged).then(|| sides.whole_reversal()).and_then(rebase);
         let Some(rebased) = whole.or_else(|| rebase(sides.reversal_for(&now.snapshot))) else {
-            let error = self.changed_since(path, now, Some(seen));
+            let error = self.conflict(path).changed_since(now, seen);
             let undone = recorded.undone_before(self.logged);
             return Err(if let Some(undone) = undone { undo_since(error, undone) } else { error });
         };
         let bytes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?.apply(&now.snapshot);
         let kept = if theirs.is_empty() { KeptChanges::LineEnds } else { KeptChanges::Lines };
         Ok(RebasedFile { bytes, kept })
-    }
-
-    /// Refuses a file that changed since.
-    fn changed_since(&self, path: &SafePath, now: &LoadedFile, seen: Option<&Snapshot>) -> Error {
-        let error = self.changed(path, "the file changed since then, on the same lines or too much to compare.");
-        match seen {
-            Some(seen) => error.evidence(difference(path, seen, &now.snapshot)),
-            None => error,
-        }
-    }
-
-    fn changed(&self, path: &SafePath, what: &str) -> Error {
-        let id = self.logged.id;
-        let call = raw_path::call(path.absolute(), json!({ "id": format!("{id}^") }));
-        let of_file = self.logged.operation.files.iter().find(|file| file.path == key(path));
-        // A file that the operation created is not there in the version before it.
-        let effect = if of_file.is_some_and(|file| file.before.is_none()) {
-            "Keep the file; or, to remove it with the later changes, call "
-        } else {
-            "Make the change with an edit; or, to put the whole file back, call "
-        };
-        Error::new(Code::OperationConflict, format!("Operation {id} cannot be undone: {what}"))
-            .evidence(path.shown())
-            .next(
-                advice![effect, Phrase::Call("restore", call), "."]
-                    .or("Read the file and make the change with an edit."),
-            )
-            .fact("operation", id.to_string())
-    }
-
-    /// Creates the error for a file that is gone. `restored` is its path before the operation. A client without `restore`
-    /// can undo the operation that removed the file.
-    fn gone(&self, path: &SafePath, restored: &SafePath) -> Error {
-        let id = self.logged.id;
-        let restore = raw_path::call(restored.absolute(), json!({ "id": format!("{id}^") }));
-        let restore = Phrase::Call("restore", restore);
-        let advice = advice!["To put the file back as it was before this operation, call ", restore, "."];
-        let advice = match self.removal(path) {
-            Some(removed) => {
-                let undo = Phrase::Call("undo", json!({ "id": removed.id.to_string() }));
-                advice.or(advice!["Call ", undo, ", which puts the removed file back; then repeat this call."])
-            }
-            None => advice,
-        };
-        let advice = advice
-            .or(advice!["Create the file again with ", Phrase::Tool("write"), "."])
-            .or("Create the file again with an edit.");
-        Error::new(Code::OperationConflict, format!("Operation {id} cannot be undone: the file is gone."))
-            .evidence(path.shown())
-            .next(advice)
-            .fact("operation", id.to_string())
-    }
-
-    /// Returns the operation that removed a file, if this session may undo it.
-    fn removal(&self, path: &SafePath) -> Option<LogEntry> {
-        // The history knows of a removal by others only once the file was looked for.
-        record_outside_changes(&self.call, &[FoundContent { path, content: None }]);
-        let filter = OperationFilter { path: Some(key(path)), limit: 1, ..OperationFilter::default() };
-        let newest = self.call.history(self.root).operations(&filter).ok()?.pop()?;
-        let is_removal = newest.operation.files.iter().any(|file| file.path == key(path) && file.after.is_none());
-        (is_removal && newest.owner.is_none() && !is_foreign(&newest, &self.call.caller.session)).then_some(newest)
-    }
-
-    /// Creates the error for a file that is no longer in the state after the operation.
-    fn conflict(&self, path: &SafePath, left: Option<FileState>, now: &CurrentState, what: &str) -> Error {
-        let error = self.changed(path, what);
-        let (Some(left), CurrentState::File(now)) = (left, now) else { return error };
-        match history_content(&self.call, self.root, left, Some(now)) {
-            Ok(Some(left)) if !now.snapshot.is_binary() => {
-                error.evidence(difference(path, &with_same_codec(&now.snapshot, left), &now.snapshot))
-            }
-            _ => error,
-        }
     }
 }

@@ -16,7 +16,6 @@ use emendate_history::LogEntry;
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
-use std::fmt::Write as _;
 
 /// Operations of others that the text of a reply names.
 const NAMED_OPERATIONS_MAX: usize = 10;
@@ -54,23 +53,24 @@ pub(crate) fn rewind(call: Call<'_>, tool: &'static str, input: Value) -> Result
     let RewindInput { to, shell, dry_run, irreversible } = args;
     let undo = UndoInput { since: Some(to), shell, dry_run, irreversible, ..UndoInput::default() };
     let origin = CallOrigin { irreversible, ..origin };
-    let describe = |text: &mut String| describe_kept(&kept, &call.caller.session, text);
+    let is_dry = dry_run || call.caller.dry_run;
     match undo_answer(call, origin, &undo, None) {
         Ok(mut answer) => {
-            describe(&mut answer.text);
+            let verb = if is_dry { "would be kept" } else { "were kept" };
+            let kept_text = describe_kept(&kept, &call.caller.session, verb);
+            answer.text.push_str(&kept_text);
             // The command line prints the summary and the diffs instead of the text.
             if let Some(Value::String(summary)) = answer.data.get_mut("summary") {
-                let mut kept = "\n".to_owned();
-                describe(&mut kept);
-                summary.push_str(kept.trim_end());
+                summary.push('\n');
+                summary.push_str(&kept_text);
+                summary.truncate(summary.trim_end().len());
             }
             let ids = kept.iter().take(KEPT_OPERATIONS_MAX).map(|logged| Value::from(logged.id.to_string()));
             answer.data.insert("kept".to_owned(), ids.collect());
             Ok(answer)
         }
         Err(error) => {
-            let mut text = String::new();
-            describe(&mut text);
+            let text = describe_kept(&kept, &call.caller.session, "would be kept");
             Err(if text.is_empty() { error } else { error.evidence(text.trim_end()) })
         }
     }
@@ -89,9 +89,10 @@ fn kept_operations(call: Call<'_>, moment: &Moment, shell: bool) -> Result<Vec<L
     Ok(kept)
 }
 
-fn describe_kept(kept: &[LogEntry], session: &str, text: &mut String) {
+/// Names what others did; empty if there is nothing. `verb` says whether the rewind was done.
+fn describe_kept(kept: &[LogEntry], session: &str, verb: &str) -> String {
     if kept.is_empty() {
-        return;
+        return String::new();
     }
     let names: Vec<String> = kept
         .iter()
@@ -104,9 +105,6 @@ fn describe_kept(kept: &[LogEntry], session: &str, text: &mut String) {
         .collect();
     let more = kept.len().saturating_sub(NAMED_OPERATIONS_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let _ = writeln!(
-        text,
-        "Changes by others since then were kept: operation {}{more}. An undo by id reverts one of them.",
-        names.join(", ")
-    );
+    let names = names.join(", ");
+    format!("Changes by others since then {verb}: operation {names}{more}. An undo by id reverts one of them.\n")
 }

@@ -66,6 +66,38 @@ fn restore_neither_removes_nor_sets_set_id_bits() {
     assert_eq!((is(), &*fixture.get("f")), (0o755, "two\n"));
 }
 
+#[test]
+fn undo_of_a_mode_keeps_what_others_did_to_it_since() {
+    let fixture = UndoFixture::new();
+    let agent = caller("a");
+    let mode = |to: u32| set_mode(fixture.path("f"), to);
+    let is = || mode_of(fixture.path("f"));
+    fixture.put("f", "one\n");
+    mode(0o644);
+    fixture.read(&agent, "f");
+    let patch = "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n";
+    ok(fixture.apply(&agent, patch));
+    assert_eq!(is(), 0o755);
+    // A person makes it private.
+    mode(0o700);
+    let text = ok(fixture.call(&agent, "undo", json!({}))).text();
+    assert!(text.contains("The mode of the file changed after operation 1-"), "{text}");
+    assert_eq!(is(), 0o600);
+    ok(fixture.call(&agent, "undo", json!({ "redo": true })));
+    assert_eq!(is(), 0o700);
+    let text = ok(fixture.call(&agent, "undo", json!({}))).text();
+    assert!(!text.contains("The mode of the file changed"), "{text}");
+    assert_eq!(is(), 0o600);
+    // The same with a move and other text.
+    mode(0o644);
+    let patch = "diff --git a/f b/g\nold mode 100644\nnew mode 100755\nrename from f\nrename to g\n--- a/f\n+++ b/g\n@@ -1 +1 @@\n-one\n+two\n";
+    ok(fixture.apply(&agent, patch));
+    set_mode(fixture.path("g"), 0o750);
+    let text = ok(fixture.call(&agent, "undo", json!({}))).text();
+    assert!(text.contains("The mode of the file changed after operation "), "{text}");
+    assert_eq!((is(), &*fixture.get("f")), (0o640, "one\n"));
+}
+
 /// The metadata of a file: mode, owner, and all extended attributes that are not the kernel's own.
 fn attributes(path: &Path) -> (u32, u32, u32, BTreeMap<String, Vec<u8>>) {
     use std::os::unix::fs::MetadataExt as _;

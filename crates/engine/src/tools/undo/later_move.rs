@@ -1,0 +1,73 @@
+//! The path of a file that a later operation moved away.
+
+use crate::context::call::Call;
+use crate::context::history_stores::log_path;
+use crate::pipeline::plan::file_plan::CurrentState;
+use crate::tools::undo::file_states::{current_state, logged_place};
+use crate::tools::undo::select::is_foreign;
+use emendate_core::{Advice, Phrase, advice};
+use emendate_history::{LogEntry, OperationFilter, OperationId, OperationOutcome};
+use serde_json::json;
+
+/// Later operations on one path that are looked at.
+const LATER_OPERATIONS_MAX: usize = 100;
+/// Moves that are followed, one after another.
+const MOVES_FOLLOWED_MAX: usize = 100;
+
+/// The last move of a file.
+pub(super) struct LaterMove {
+    /// The path at which the file is now, as the log has it.
+    to: Vec<u8>,
+    by: LogEntry,
+}
+
+/// Returns the last of the operations in effect after another one that moved the file of a path, if the file is still
+/// where that left it.
+pub(super) fn later_move(call: Call<'_>, root: usize, path: &[u8], after: OperationId) -> Option<LaterMove> {
+    let (mut last, mut after) = (None::<LaterMove>, after.number);
+    for _ in 0..MOVES_FOLLOWED_MAX {
+        let from = last.as_ref().map_or(path, |last| &last.to);
+        let Some(moved) = move_from(call, root, from, after) else { break };
+        after = moved.by.id.number;
+        last = Some(moved);
+    }
+    let last = last?;
+    let place = logged_place(&call, &last.to).ok()?;
+    let is_there = current_state(&call, &place).is_ok_and(|now| !matches!(now, CurrentState::Nothing));
+    is_there.then_some(last)
+}
+
+/// Returns the newest operation in effect with a larger number that moved the file of this path.
+fn move_from(call: Call<'_>, root: usize, path: &[u8], after: u64) -> Option<LaterMove> {
+    let filter = OperationFilter { path: Some(path), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
+    let entries = call.history(root).operations(&filter).ok()?;
+    entries.into_iter().take_while(|entry| entry.id.number > after).find_map(|entry| {
+        let is_unfinished = entry.owner.is_some() || entry.operation.outcome == OperationOutcome::Unknown;
+        if entry.undone_by.is_some() || is_unfinished {
+            return None;
+        }
+        let file = entry.operation.files.iter().find(|file| file.moved_from.as_deref() == Some(path))?;
+        let to = file.path.clone();
+        Some(LaterMove { to, by: entry })
+    })
+}
+
+impl LaterMove {
+    /// Says what happened to the file.
+    pub(super) fn description(&self) -> String {
+        format!("operation {} moved the file to {}", self.by.id, emendate_fs::shown(log_path(&self.to)))
+    }
+
+    /// Returns the advice for the undo of an operation that needs the file at its former path.
+    pub(super) fn advice(&self, call: Call<'_>, undone: OperationId) -> Advice {
+        let id = self.by.id.to_string();
+        let is_foreign = is_foreign(&self.by, &call.caller.session) && !call.caller.allows_unread();
+        let undo = if is_foreign { json!({ "id": id, "any_session": true }) } else { json!({ "id": id }) };
+        advice![
+            "Make the change there with an edit; or call ",
+            Phrase::Call("undo", undo),
+            format!(" to take back the move, then repeat this call for operation {undone}.")
+        ]
+        .or("Make the change there with an edit.")
+    }
+}
