@@ -229,6 +229,32 @@ def test_a_penalty_per_tier() -> None:
         bulk.reward_many(batch, tier_penalty={"nothing": 0.1})
 
 
+def test_rewards_for_trl() -> None:
+    edit, row = block("b = 2", "b = 3"), {"before": ["b = 2\n"], "expected": ["b = 3\n"]}
+    exact = rewards.for_trl("exact")
+    assert exact(prompts=[""], completions=[edit], **row) == [1.0]
+    parts = [{"type": "image"}, {"type": "text", "text": edit[:9]}, {"type": "text", "text": edit[9:]}]
+    chats = [[{"role": "assistant", "content": content}] for content in (edit, parts, None)]
+    assert [exact(prompts=[""], completions=[chat], **row) for chat in [*chats, None]] == [[1.0], [1.0], [0.0], [0.0]]
+    # The measure does not apply to these rows.
+    nulls = {"before": ["b = 2\n", None], "expected": [None, "b = 3\n"]}
+    assert exact(prompts=["", ""], completions=[edit, edit], **nulls) == [None, None]
+    assert rewards.for_trl("applied")(prompts=[""], completions=[edit], before=["b = 2\n"]) == [1.0]
+
+
+def test_mistakes_in_rewards_for_trl_do_not_become_zeros() -> None:
+    edit, row = block("b = 2", "b = 3"), {"before": ["b = 2\n"], "expected": ["b = 3\n"]}
+    for names in ({"before": "x"}, {"expected": "x"}, {"path": "x"}):
+        with pytest.raises(errors.CallError, match="no column `x`"):
+            rewards.for_trl("exact", **names)(prompts=[""], completions=[edit], **row)
+    with pytest.raises(errors.CallError, match="has none"):
+        rewards.for_trl("exact", expected=None)(prompts=[""], completions=[edit], **row)
+    with pytest.raises(errors.CallError, match="is not a reward"):
+        rewards.for_trl("nothing")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError):
+        rewards.for_trl("exact", colour="red")
+
+
 def test_parses_as_a_reward() -> None:
     given = [
         {"before": "def f():\n    b\n", "edit": block("    b", "    return 1"), "path": "a.py"},

@@ -5,6 +5,7 @@ import gc
 import json
 import threading
 from pathlib import Path
+from typing import Any
 
 import emendate
 import pytest
@@ -54,6 +55,15 @@ def test_many_edits_are_one_change_or_none() -> None:
     partial = session.multi_edit("a.py", [("A", "Z"), ("nothing", "x")], partial=True)
     (error,) = partial.files[0].failed
     assert error.code == "match.not_found" and workspace.read_text("a.py") == "Z\nB\nB\n"
+
+
+@pytest.mark.parametrize("edit", [{"old": "age: 3", "new": "age: 4"}, "ab", 3, b"ab"])
+def test_edits_of_other_types_are_refused(edit: Any) -> None:
+    workspace = Workspace(memory={"a.txt": "old name, ab\nage: 3\n"})
+    session = workspace.session(unread="allow")
+    with pytest.raises(TypeError, match="`TextEdit` or a pair"):
+        session.multi_edit("a.txt", [edit])
+    assert workspace.read_text("a.txt") == "old name, ab\nage: 3\n"
 
 
 def test_patches_create_move_and_delete() -> None:
@@ -226,6 +236,25 @@ def test_asyncio() -> None:
 
     asyncio.run(main())
     assert set(workspace.files().values()) == {b"two\n"}
+
+
+def test_questions_of_asynchronous_sessions() -> None:
+    workspace = Workspace(memory={"a.toml": "x = 1\n"}, config=ASKING)
+    session = AsyncSession(workspace.session(unread="allow"))
+    edit = {"file_path": "/a.toml", "old_string": "x = 1", "new_string": "x = 2"}
+
+    async def main() -> None:
+        assert session.workspace is workspace and [tool.name for tool in session.tools("claude")][0] == "Read"
+        assert (await session.planning().call("edit", edit)).ok
+        question = (await session.call("edit", edit)).question
+        assert question is not None
+        assert "declined" in (await session.denied(question["seal"]).call("edit", edit)).text
+        question = (await session.call("edit", edit)).question
+        assert question is not None
+        assert (await session.approved(question["seal"], {"/a.toml": "x = 3\n"}).call("edit", edit)).ok
+
+    asyncio.run(main())
+    assert workspace.read_text("a.toml") == "x = 3\n"
 
 
 def test_a_cancelled_task_stops_its_call(tmp_path: Path) -> None:
