@@ -163,6 +163,38 @@ def test_what_a_model_sends_never_raises() -> None:
     assert session.call("edit", "\0\ud7ff").code == "call.invalid"
 
 
+def test_a_profile_has_no_other_tools() -> None:
+    workspace = Workspace(memory={"a.py": "x\n"})
+    session = workspace.session(unread="allow")
+    refused = session.call("write", {"file_path": "/a.py", "content": "gone\n"}, profile="aider")
+    assert (refused.code, workspace.read_text("a.py")) == ("call.unknown_tool", "x\n")
+    assert refused.error is not None and refused.error.next == "Use one of: read, search, edit, undo."
+    assert session.call("write", {"file_path": "/a.py", "content": "y\n"}).ok
+
+
+def test_half_of_a_character_is_an_error_of_the_reply() -> None:
+    session = Workspace(memory={"a.py": "x\n"}).session()
+    inputs = ({"file_path": "\ud83d"}, '{"file_path":"\ud83d"}', '{"file_path":"\\ud83d"}', '{"file_path":"\\udc00"}')
+    for input in inputs:
+        reply = session.call("Read", input, profile="claude")
+        assert reply.code == "call.invalid" and "half of a character" in reply.text
+    assert session.call("\ud83d", {}).code == "call.unknown_tool"
+
+
+@pytest.mark.parametrize("argument", ["last", "start", "end", "strip", "expected", "line"])
+def test_negative_numbers_name_their_argument(argument: str) -> None:
+    session = Workspace(memory={"a.py": "x\n"}).session(unread="allow")
+    with pytest.raises(errors.CallError, match=f"`{argument}` is -1"):
+        if argument == "last":
+            session.undo(last=-1)
+        elif argument == "strip":
+            session.apply("x", strip=-1)
+        elif argument in ("start", "end"):
+            session.read("a.py", **{argument: -1})
+        else:
+            session.multi_edit("a.py", [TextEdit("x", "y", **{argument: -1})])
+
+
 def test_mistakes_of_a_program_raise(tmp_path: Path) -> None:
     workspace = Workspace(memory={"a.py": "x\n"})
     session = workspace.session()

@@ -266,6 +266,12 @@ class Session:
         """The name."""
         return self._native.name()
 
+    @property
+    def directory(self) -> str | None:
+        """The absolute directory at which relative names begin, if it was given."""
+        directory = self._native.directory()
+        return None if directory is None else os.fspath(directory)
+
     def approved(self, seal: str, texts: Mapping[Path, str] | None = None) -> Session:
         """Returns this session with a person's approval of the question with that `seal`, for the same call again.
 
