@@ -1,7 +1,7 @@
 /** The format of the patches. */
 export declare const FORMAT: 'apply_patch'
 
-/** What a patch does to one file. `body` has the lines of the change. */
+/** The part of a patch about one file. `body` has the lines of the change. */
 export interface Section {
   verb: 'Add' | 'Update' | 'Delete'
   path: string

@@ -18,7 +18,7 @@ FORMAT = "apply_patch"
 
 @dataclass(frozen=True)
 class Section:
-    """What a patch does to one file."""
+    """The part of a patch about one file."""
 
     verb: str
     """`Add`, `Update` or `Delete`."""
