@@ -184,15 +184,16 @@ def test_half_of_a_character_is_an_error_of_the_reply() -> None:
 @pytest.mark.parametrize("argument", ["last", "start", "end", "strip", "expected", "line"])
 def test_negative_numbers_name_their_argument(argument: str) -> None:
     session = Workspace(memory={"a.py": "x\n"}).session(unread="allow")
+    given: Any = {argument: -1}
     with pytest.raises(errors.CallError, match=f"`{argument}` is -1"):
         if argument == "last":
             session.undo(last=-1)
         elif argument == "strip":
             session.apply("x", strip=-1)
         elif argument in ("start", "end"):
-            session.read("a.py", **{argument: -1})
+            session.read("a.py", **given)
         else:
-            session.multi_edit("a.py", [TextEdit("x", "y", **{argument: -1})])
+            session.multi_edit("a.py", [TextEdit("x", "y", **given)])
 
 
 def test_mistakes_of_a_program_raise(tmp_path: Path) -> None:
