@@ -363,6 +363,8 @@ export declare class Session {
   private constructor()
   readonly workspace: Workspace
   readonly name: string
+  /** The absolute directory at which relative names begin, if it was given. */
+  readonly directory: string | null
   /** This session with a person's approval of a question, for the same call again. */
   approved(seal: string, texts?: Files): Session
   /** This session with a person's refusal of a question, for the same call again. The model receives the reason. */
@@ -392,7 +394,9 @@ export declare class Session {
   apply(text: string, options?: ApplyOptions): Promise<ChangeOutcome>
   /** Undoes the last operation of this session, or another one. */
   undo(operation?: string, options?: UndoOptions): Promise<UndoOutcome>
-  /** Calls a tool as a model does; with `profile`, by the profile's names. Rejects only for an aborted signal. */
+  /**
+   * Calls a tool as a model does; with `profile`, one of that profile, by its names. Rejects only for an aborted signal.
+   */
   call(tool: string, input: ToolInput, options?: Abortable & { profile?: string }): Promise<Reply>
   /** The tools of a profile, bound to this session. */
   tools(profile?: string): Tool[]

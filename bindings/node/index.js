@@ -180,6 +180,10 @@ export class Session {
     return this.#rules.name
   }
 
+  get directory() {
+    return this.#rules.directory ?? null
+  }
+
   #with(rules, signal = this.#signal) {
     return new Session(this.#workspace, this.#native, { ...this.#rules, ...rules }, signal)
   }

@@ -8,7 +8,7 @@ mod options;
 mod outcome;
 
 use emendate_core::formats::print::PRINT_FORMATS;
-use emendate_core::{Code, Error};
+use emendate_core::{ApplyOptions, Code, Error};
 use options::{OptionSet, TextOptions};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -81,6 +81,7 @@ fn dispatch(name: &str, json: &str) -> Result<Value, Error> {
         "diff" => diff(json),
         "patchOf" => patch_of(json),
         "convert" => convert(json),
+        "namedFiles" => named_files(json),
         "similarity" => similarity(json),
         "textFormats" => {
             Ok(emendate_core::formats::text_formats().map(|format| format.spec().name).collect::<Vec<_>>().into())
@@ -88,6 +89,20 @@ fn dispatch(name: &str, json: &str) -> Result<Value, Error> {
         "printFormats" => Ok(PRINT_FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().into()),
         _ => Err(Error::new(Code::CallInvalid, format!("There is no function `{name}`."))),
     }
+}
+
+/// A patch in a format, as an adapter builds it.
+#[derive(Deserialize)]
+struct BuiltPatch {
+    patch: String,
+    format: String,
+}
+
+/// The names of all files that a patch may change.
+fn named_files(json: &str) -> Result<Value, Error> {
+    let BuiltPatch { patch, format } = input("namedFiles", json)?;
+    let names = emendate_core::named_files(&patch, &ApplyOptions::new().format(format))?;
+    Ok(names.into_iter().collect::<Vec<_>>().into())
 }
 
 #[derive(Deserialize)]

@@ -1,6 +1,6 @@
 //! Options of the functions on text.
 
-use emendate_core::{ApplyLimits, ApplyOptions, Code, Error, Matching};
+use emendate_core::{ApplyLimits, ApplyOptions, ArgumentStyle, Code, Error, Matching};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -88,7 +88,8 @@ impl From<TextOptions> for ApplyOptions {
         if let Some(steps) = given.max_steps {
             limits = limits.work_steps(steps);
         }
-        let mut options = ApplyOptions::new().matching(given.matching).limits(limits);
+        let mut options =
+            ApplyOptions::new().matching(given.matching).limits(limits).argument_style(ArgumentStyle::JavaScript);
         (options.format, options.path, options.strip) = (given.format, given.path, given.strip);
         (options.reverse, options.overwrite) = (given.reverse, given.overwrite);
         (options.placeholders_meant, options.replace_all) = (given.placeholders_meant, given.replace_all);

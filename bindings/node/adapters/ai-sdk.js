@@ -1,9 +1,10 @@
 // Vercel AI SDK: tools, and the functions that the editors of providers execute.
 import { jsonSchema, tool as sdkTool } from 'ai'
+import { EmendError } from '../errors.js'
 import { callTool, images } from './approval.js'
+import { FORMAT, operationPatch } from './patches.js'
 
 const EDITOR = 'str_replace_based_edit_tool'
-const VERBS = { create_file: 'Add', update_file: 'Update', delete_file: 'Delete' }
 
 /** The tools of a profile, by name. */
 export function tools(session, profile = 'default', { approve } = {}) {
@@ -39,10 +40,16 @@ export function textEditor(session, { approve } = {}) {
 
 /** `execute` for `openai.tools.applyPatch`. */
 export function applyPatch(session, { approve } = {}) {
-  return async ({ operation: { type, path, diff } }, { abortSignal } = {}) => {
-    const body = diff && type !== 'delete_file' ? `${diff.replace(/\n$/, '')}\n` : ''
-    const input = `*** Begin Patch\n*** ${VERBS[type]} File: ${path}\n${body}*** End Patch\n`
-    const reply = await callTool(session, 'apply', { input, format: 'apply_patch' }, { approve, signal: abortSignal })
+  return async ({ operation }, { abortSignal } = {}) => {
+    let input
+    try {
+      input = { input: await operationPatch(session, operation), format: FORMAT }
+    } catch (error) {
+      if (!(error instanceof EmendError)) throw error
+      return { status: 'failed', output: String(error) }
+    }
+    // The names that a model knows which has the hosted tool.
+    const reply = await callTool(session, 'apply_patch', input, { profile: 'codex', approve, signal: abortSignal })
     return { status: reply.ok ? 'completed' : 'failed', output: reply.text }
   }
 }

@@ -3,7 +3,10 @@ import type { BetaMemoryTool20250818, BetaMemoryTool20250818Command } from '@ant
 import type { Session, Workspace } from '../index.js'
 import type { Approve } from './approval.js'
 
-/** Claude's text editor (`text_editor_20250728`) over the files of a session. A refused command is a `ToolError`. */
+/**
+ * Claude's text editor (`text_editor_20250728`) over the files of a session. A refused command is a `ToolError`. A view of
+ * more than `maxCharacters` ends earlier and says how to go on.
+ */
 export declare function textEditor(
   session: Session,
   options?: { approve?: Approve; maxCharacters?: number },

@@ -1,8 +1,13 @@
 // Anthropic SDK: the text editor and the memory tool, for the tool runner.
+import { readdir, realpath, rmdir } from 'node:fs/promises'
+import { join, sep } from 'node:path'
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory'
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError'
+import { EmendError } from '../errors.js'
 import { callTool } from './approval.js'
-import { shown } from './paths.js'
+import { FORMAT, patchOf } from './patches.js'
+import { shownError, shownReply } from './paths.js'
+import { viewWindow } from './views.js'
 
 const PROFILE = 'anthropic'
 const EDITOR = 'str_replace_based_edit_tool'
@@ -22,8 +27,16 @@ export function textEditor(session, { approve, maxCharacters, ...extra } = {}) {
     name: EDITOR,
     ...(maxCharacters === undefined ? {} : { max_characters: maxCharacters }),
     parse: input => input,
-    run: async (input, context) =>
-      text(await callTool(session, EDITOR, input, { profile: PROFILE, approve, signal: context?.signal })),
+    run: async (input, context) => {
+      const options = { profile: PROFILE, approve, signal: context?.signal }
+      const window = maxCharacters === undefined ? undefined : await viewWindow(session, input, maxCharacters)
+      if (window === undefined) return text(await callTool(session, EDITOR, input, options))
+      // Only lines that are shown count as read.
+      const { start, end, last } = window
+      const said = text(await callTool(session, EDITOR, { ...input, view_range: [start, end] }, options))
+      const more = `Lines ${end + 1} to ${last} are not shown: a view has at most ${maxCharacters} characters.`
+      return `${said.trimEnd()}\n\n${more} Go on with view_range [${end + 1}, ${last}].\n`
+    },
   }
 }
 
@@ -39,22 +52,16 @@ export function tools(session, profile = 'default', { approve } = {}) {
   }))
 }
 
-/** A path that a patch can name: its reader drops blanks at the ends of a name, and ends it with the line. */
-function plain(path) {
-  if (/[\p{Cc}\u2028\u2029]/u.test(path) || path.split('/').some(name => name !== name.trim())) {
-    throw new ToolError(`Names of memories have no blanks at their ends and no control characters: ${JSON.stringify(path)}.`)
-  }
-  return path
-}
-
 /** The commands of the memory tool over a workspace, whose first directory is `/memories`. */
 export class MemoryCommands {
+  #inMemory
   #root
 
   constructor(workspace, session = 'memory') {
     const [root] = workspace.roots
+    this.#inMemory = root === '/'
     // In memory, the directory has the name that the model knows.
-    this.#root = root === '/' ? MEMORY : root
+    this.#root = this.#inMemory ? MEMORY : root
     this.session = workspace.session(session, { unread: 'allow' })
   }
 
@@ -63,17 +70,24 @@ export class MemoryCommands {
     if ((path !== MEMORY && !path.startsWith(`${MEMORY}/`)) || path.split('/').includes('..')) {
       throw new ToolError(`Paths of memories begin with ${MEMORY} and stay below it. ${path} does not.`)
     }
-    return this.#root + plain(path).slice(MEMORY.length).replace(/\/+$/, '')
+    if (/[\p{Cc}\u2028\u2029]/u.test(path) || path.split('/').some(name => name !== name.trim())) {
+      // A patch cannot name these: its reader drops blanks at the ends of a name, and ends it with the line.
+      const shown = JSON.stringify(path)
+      throw new ToolError(`Names of memories have no blanks at their ends and no control characters: ${shown}.`)
+    }
+    return this.#root + path.slice(MEMORY.length).replace(/\/+$/, '')
   }
 
   #done(reply) {
-    const said = shown(reply.text, this.#root, MEMORY)
+    const said = shownReply(reply, this.#root, MEMORY)
     if (!reply.ok) throw new ToolError(said)
     return said
   }
 
   async #edit({ command, path }, fields) {
-    return this.#done(await this.session.call('text_editor', { command, path: this.#path(path), ...fields }))
+    const input = { command, path: this.#path(path), ...fields }
+    // The profile has the fields of the memory tool, so that advice has no others.
+    return this.#done(await this.session.call(EDITOR, input, { profile: PROFILE }))
   }
 
   /** The files at a path: the file itself, or those of the directory. */
@@ -84,13 +98,33 @@ export class MemoryCommands {
     let files = []
     if (listed.ok) files = listed.data.entries.map(entry => `${path}/${entry}`)
     else if ((await this.session.workspace.readBytes(path)) !== null) files = [path]
-    if (required && files.length === 0) throw new ToolError(`There is nothing at ${named}.`)
+    if (required && files.length === 0 && !listed.ok) throw new ToolError(`There is nothing at ${named}.`)
     return files
   }
 
   async #patch(sections) {
-    const input = `*** Begin Patch\n${sections.join('')}*** End Patch\n`
-    this.#done(await this.session.call('apply', { input, format: 'apply_patch' }))
+    if (sections.length === 0) return
+    let input
+    try {
+      input = await patchOf(sections)
+    } catch (error) {
+      if (!(error instanceof EmendError)) throw error
+      throw new ToolError(shownError(error, this.#root, MEMORY))
+    }
+    this.#done(await this.session.call('apply', { input, format: FORMAT }))
+  }
+
+  /** Removes a directory, and those in it, as far as they are empty now; files are never removed so. */
+  async #removeEmpty(path) {
+    if (this.#inMemory) return
+    try {
+      if (!(await realpath(path)).startsWith(join(this.#root, sep))) return
+      const entries = await readdir(path, { withFileTypes: true })
+      for (const entry of entries) if (entry.isDirectory()) await this.#removeEmpty(join(path, entry.name))
+      await rmdir(path)
+    } catch {
+      // It is no directory, it is gone, or a file is left in it.
+    }
   }
 
   async view(command) {
@@ -113,14 +147,22 @@ export class MemoryCommands {
   }
 
   async delete({ path }) {
-    await this.#patch((await this.#files(path)).map(file => `*** Delete File: ${plain(file)}\n`))
+    await this.#patch((await this.#files(path)).map(file => ({ verb: 'Delete', path: file })))
+    await this.#removeEmpty(this.#path(path))
     return `Deleted ${path}.`
   }
 
   async rename({ old_path, new_path }) {
     const [old, to] = [this.#path(old_path), this.#path(new_path)]
     const files = await this.#files(old_path)
-    await this.#patch(files.map(file => `*** Update File: ${plain(file)}\n*** Move to: ${to}${file.slice(old.length)}\n`))
+    const sections = files.map(file => ({ verb: 'Update', path: file, to: to + file.slice(old.length) }))
+    for (const { to: file } of sections) {
+      if (!files.includes(file) && (await this.session.workspace.readBytes(file)) !== null) {
+        throw new ToolError(`There is a file at ${MEMORY}${file.slice(this.#root.length)}. Choose another name.`)
+      }
+    }
+    await this.#patch(sections)
+    await this.#removeEmpty(old)
     return `Renamed ${old_path} to ${new_path}.`
   }
 }

@@ -1,4 +1,7 @@
 // deepagents: a backend.
+import { FORMAT, patchOf } from './patches.js'
+import { shown, shownError } from './paths.js'
+
 const LISTED_MAX = 100_000
 const READ_LINES_DEFAULT = 500
 
@@ -16,17 +19,13 @@ export class EmendBackend {
     return `${this.#root}/${path.replace(/^\/+/, '')}`
   }
 
-  #shown(text) {
-    return this.#root === '' ? text : text.replaceAll(`${this.#root}/`, '/')
-  }
-
   /** Runs a call, and returns an error of the engine as the protocol does. */
   async #result(call) {
     try {
       return await call()
     } catch (error) {
       if (typeof error.code !== 'string' || typeof error.next !== 'string') throw error
-      return { error: this.#shown(String(error)) }
+      return { error: shownError(error, this.#root, '') }
     }
   }
 
@@ -57,13 +56,13 @@ export class EmendBackend {
     const limit = maxCount == null ? LISTED_MAX : Math.max(maxCount, 1)
     const input = { pattern, path: this.#path(path ?? '/'), literal: true, hidden: true, limit }
     const reply = await this.#session.call('search', glob ? { ...input, glob: [glob] } : input)
-    if (!reply.ok) return { error: this.#shown(reply.text) }
+    if (reply.error !== null) return { error: shownError(reply.error, this.#root, '') }
     const matches = []
     for (const { filePath, hits } of reply.data.files ?? []) {
       const content = (await this.#session.workspace.readBytes(filePath)) ?? Buffer.alloc(0)
       const lines = content.toString().split('\n')
       for (const line of hits.filter(line => line <= lines.length)) {
-        matches.push({ path: this.#shown(filePath), line, text: lines[line - 1].replace(/\r$/, '') })
+        matches.push({ path: shown(filePath, this.#root, ''), line, text: lines[line - 1].replace(/\r$/, '') })
       }
     }
     const kept = maxCount == null ? matches : matches.slice(0, maxCount)
@@ -123,8 +122,9 @@ export class EmendBackend {
       const path = this.#path(filePath)
       const isFile = await this.#isFile(path)
       const files = isFile ? [path] : (await this.#listed(filePath)).paths.map(entry => this.#path(entry))
-      const patch = files.map(file => `*** Delete File: ${file}\n`).join('')
-      await this.#session.apply(`*** Begin Patch\n${patch}*** End Patch\n`, { format: 'apply_patch' })
+      if (files.length === 0) return { error: `There are no files in ${filePath}.` }
+      const patch = await patchOf(files.map(file => ({ verb: 'Delete', path: file })))
+      await this.#session.apply(patch, { format: FORMAT })
       return { path: filePath, filesUpdate: null }
     })
   }

@@ -1,15 +1,17 @@
 // OpenAI Agents SDK: the editor of `apply_patch`, and function tools.
 import { applyPatchTool as sdkApplyPatchTool, tool as sdkTool } from '@openai/agents'
+import { EmendError } from '../errors.js'
 import { OpenQuestions } from './approval.js'
+import { FORMAT, operationPatch } from './patches.js'
 
-const VERBS = { create_file: 'Add', update_file: 'Update', delete_file: 'Delete' }
+// The names that a model knows which has the hosted tool.
+const PROFILE = 'codex'
+const TOOL = 'apply_patch'
 
-/** The whole patch of an operation, whose `diff` is only its body. */
-export function patchInput({ type, path, diff, moveTo }) {
-  const lines = [`*** ${VERBS[type]} File: ${path}`]
-  if (moveTo) lines.push(`*** Move to: ${moveTo}`)
-  if (diff && type !== 'delete_file') lines.push(diff.replace(/\n$/, ''))
-  return { input: ['*** Begin Patch', ...lines, '*** End Patch', ''].join('\n'), format: 'apply_patch' }
+/** The result of an operation whose patch is refused. */
+function refused(error) {
+  if (!(error instanceof EmendError)) throw error
+  return { status: 'failed', output: String(error) }
 }
 
 /** An `Editor`: operations of a hosted `apply_patch`, applied to the files of a session. */
@@ -22,9 +24,14 @@ export class PatchEditor {
   }
 
   async #apply(operation) {
-    const input = patchInput(operation)
+    let input
+    try {
+      input = { input: await operationPatch(this.#session, operation), format: FORMAT }
+    } catch (error) {
+      return refused(error)
+    }
     const session = this.#questions.approved(this.#session, input.input)
-    const reply = await session.call('apply', input)
+    const reply = await session.call(TOOL, input, { profile: PROFILE })
     return { status: reply.ok ? 'completed' : 'failed', output: reply.text }
   }
 
@@ -41,9 +48,15 @@ export class PatchEditor {
   }
 
   /** True if a rule asks for approval. It holds for the change of the files as they are now. */
-  needsApproval(operation) {
-    const input = patchInput(operation)
-    return this.#questions.needed(this.#session, input.input, 'apply', input)
+  async needsApproval(operation) {
+    let input
+    try {
+      input = { input: await operationPatch(this.#session, operation), format: FORMAT }
+    } catch (error) {
+      refused(error)
+      return false
+    }
+    return this.#questions.needed(this.#session, input.input, TOOL, input, PROFILE)
   }
 }
 

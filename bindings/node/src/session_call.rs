@@ -251,13 +251,12 @@ struct ToolInput {
     profile: Option<String>,
 }
 
-/// Calls a tool of a profile, or of the engine.
+/// Calls a tool of a profile, or without one of the engine.
 ///
 /// Errors: `call.invalid` for an unknown profile. A refusal is part of the value.
 fn call(workspace: &Workspace, caller: &CallContext, given: &ToolInput) -> Result<Value, Error> {
-    let profile = given.profile.as_deref().map(named_profile).transpose()?;
-    let reply = match profile.and_then(|profile| profile.find_view(&given.tool)) {
-        Some(view) => view.call_json(workspace.engine(), caller, &given.input),
+    let reply = match given.profile.as_deref().map(named_profile).transpose()? {
+        Some(profile) => profile.call_json(workspace.engine(), caller, &given.tool, &given.input),
         None => workspace.engine().call_json(caller, &given.tool, &given.input),
     };
     let text = reply.text();

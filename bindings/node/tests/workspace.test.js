@@ -130,6 +130,14 @@ test('tools have schemas and can be called', async () => {
   assert.equal(await workspace.readText('a.py'), 'x = 2\n')
 })
 
+test('a profile has no other tools', async () => {
+  const workspace = await Workspace.inMemory({ 'a.py': 'x = 1\n' })
+  const session = workspace.session('agent', { unread: 'allow' })
+  const refused = await session.call('write', { file_path: '/a.py', content: 'gone\n' }, { profile: 'aider' })
+  assert.deepEqual([refused.code, refused.error.next], ['call.unknown_tool', 'Use one of: read, search, edit, undo.'])
+  assert.equal(await workspace.readText('a.py'), 'x = 1\n')
+})
+
 test('what a model sends never rejects', async () => {
   const session = (await Workspace.inMemory({ 'a.py': 'x = 1\n' })).session()
   assert.equal((await session.call('edit', '{broken')).code, 'call.invalid')

@@ -124,6 +124,54 @@ test('OpenAI: operations of the editor, and a failed one', async () => {
   assert.deepEqual(contents.sort(), [['/c.py', 'x = 2\n'], ['/n.py', 'n\n']])
 })
 
+test('OpenAI, AI SDK: an operation changes only its own file', async () => {
+  const change = '@@\n-z = 4\n+z = 5\n'
+  const foreign = [
+    { type: 'update_file', path: 'a.py', diff: `${change}*** Delete File: e\n` },
+    { type: 'update_file', path: 'a.py', diff: `*** Move to: /b.py\n${change}` },
+    { type: 'update_file', path: 'a.py', diff: `${change}*** End Patch\n*** Begin Patch\n*** Delete File: e\n` },
+    { type: 'create_file', path: 'n', diff: '+a\n*** Delete File: e\n' },
+    { type: 'delete_file', path: 'a.py\n*** Delete File: e' },
+    { type: 'delete_file', path: 'e ' },
+    { type: 'delete_file', path: 'e (deleted)' },
+    { type: 'update_file', path: '\ud83d', diff: change },
+  ]
+  for (const operation of foreign) {
+    const workspace = await Workspace.inMemory({ 'a.py': 'z = 4\n', e: 'keep\n' })
+    const session = workspace.session('agent', { unread: 'allow' })
+    const editor = new PatchEditor(session)
+    assert.equal(await editor.needsApproval(operation), false)
+    for (const result of [await editor.updateFile(operation), await aiSdk.applyPatch(session)({ operation })]) {
+      assert.ok(result.status === 'failed' && result.output.includes('Next: '), result.output)
+    }
+    assert.deepEqual(Object.values(workspace.files()).map(String).sort(), ['keep\n', 'z = 4\n'])
+  }
+  const workspace = await Workspace.inMemory({ 'a/x': 'z = 4\n', x: 'z = 4\n' })
+  const editor = new PatchEditor(workspace.session('agent', { unread: 'allow' }))
+  assert.equal((await editor.updateFile({ type: 'update_file', path: 'a/x', diff: change })).status, 'completed')
+  assert.equal(await workspace.readText('x'), 'z = 4\n')
+})
+
+test('Anthropic: memories show the text of a file, and emptied directories are removed', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'emendate-'))
+  const memory = new MemoryCommands(await Workspace.open(directory))
+  const path = '/memories/q/r/n.md'
+  await memory.create({ command: 'create', path, file_text: `store: ${directory}/n.md\n` })
+  assert.ok((await memory.view({ command: 'view', path })).includes(`store: ${directory}/n.md`))
+  const again = memory.create({ command: 'create', path, file_text: 'x\n' })
+  await assert.rejects(again, ({ message }) => message.includes(path) && !message.includes('overwrite'))
+  await memory.rename({ command: 'rename', old_path: '/memories/q', new_path: '/memories/s' })
+  assert.deepEqual(await readdir(directory), ['s'])
+  await memory.delete({ command: 'delete', path: '/memories/s' })
+  assert.deepEqual(await readdir(directory), [])
+})
+
+test('Anthropic: a view ends where the model was told', async () => {
+  const workspace = await Workspace.inMemory({ b: 'abcdefghij\n'.repeat(9) })
+  const view = await textEditor(workspace.session(), { maxCharacters: 50 }).run({ command: 'view', path: '/b' })
+  assert.ok(view.includes('     2\tabc') && !view.includes('     3\tabc') && view.includes('view_range [3, 9]'))
+})
+
 test('OpenAI: a rule that asks interrupts the run', async () => {
   const input = { file_path: '/a.toml', old_string: '1', new_string: '2' }
   const operation = { type: 'update_file', path: 'a.toml', diff: '@@\n-a = 1\n+a = 2\n' }

@@ -30,7 +30,9 @@ mod _emendate {
     #[pymodule_export]
     use super::session_outcome::{ChangeOutcome, EditPlacement, FileChangeOutcome, ReadOutcome, UndoOutcome};
     #[pymodule_export]
-    use super::text_functions::{apply, apply_files, convert, diff, edit, print_formats, similarity, text_formats};
+    use super::text_functions::{
+        apply, apply_files, convert, diff, edit, named_files, print_formats, similarity, text_formats,
+    };
     #[pymodule_export]
     use super::workspace::{NativeHandle, NativeWorkspace, profile_rows, tool_rows};
     use pyo3::prelude::*;

@@ -1,6 +1,6 @@
 //! Arguments that several functions share.
 
-use emendate_core::{ApplyLimits, ApplyOptions, Code, Error, Matching};
+use emendate_core::{ApplyLimits, ApplyOptions, ArgumentStyle, Code, Error, Matching};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
@@ -20,7 +20,10 @@ pub(crate) fn shared(
     if let Some(steps) = max_steps {
         limits = limits.work_steps(steps.of("max_steps")?);
     }
-    let mut options = ApplyOptions::new().matching(Matching::from_name(tolerance)?).limits(limits);
+    let mut options = ApplyOptions::new()
+        .matching(Matching::from_name(tolerance)?)
+        .limits(limits)
+        .argument_style(ArgumentStyle::Python);
     options.path = path.map(str::to_owned);
     Ok(options)
 }

@@ -1,6 +1,7 @@
 //! Sessions: typed calls, and calls of tools with JSON.
 
 use crate::exception::{exception, raised};
+use crate::options::Count;
 use crate::session_outcome::{ChangeOutcome, ReadOutcome, UndoOutcome};
 use crate::workspace::{NativeHandle, named_profile};
 use emendate::history::{OperationId, OperationName};
@@ -59,22 +60,30 @@ struct EditItem {
     old: String,
     new: String,
     replace_all: bool,
-    expected: Option<usize>,
+    expected: Option<Count>,
     at: Option<String>,
-    line: Option<usize>,
+    line: Option<Count>,
 }
 
-impl From<EditItem> for Replacement {
-    fn from(item: EditItem) -> Replacement {
-        Replacement {
-            old_string: item.old,
-            new_string: item.new,
-            replace_all: item.replace_all.then_some(true),
-            expected_replacements: item.expected,
-            at: item.at,
-            line: item.line,
-        }
+impl EditItem {
+    /// Errors: `call.invalid` for a number that is out of range.
+    fn parsed(self) -> Result<Replacement, Error> {
+        Ok(Replacement {
+            old_string: self.old,
+            new_string: self.new,
+            replace_all: self.replace_all.then_some(true),
+            expected_replacements: number(self.expected, "expected")?,
+            at: self.at,
+            line: number(self.line, "line")?,
+        })
     }
+}
+
+/// Returns the number of an argument, if it is given.
+///
+/// Errors: `call.invalid` for one that is out of range.
+fn number(given: Option<Count>, argument: &str) -> Result<Option<usize>, Error> {
+    given.map(|count| count.of(argument)).transpose()
 }
 
 /// The subject of a text of edits, and the options for applying it.
@@ -84,7 +93,7 @@ struct ApplyRules {
     format: Option<String>,
     directory: Option<String>,
     file: Option<String>,
-    strip: Option<usize>,
+    strip: Option<Count>,
     reverse: bool,
     overwrite: bool,
 }
@@ -94,7 +103,7 @@ struct ApplyRules {
 #[pyo3(from_item_all)]
 struct UndoRules {
     operation: Option<String>,
-    last: Option<usize>,
+    last: Option<Count>,
     path: Option<PathBuf>,
     redo: bool,
     any_session: bool,
@@ -113,7 +122,7 @@ impl UndoRules {
         if let Some(name) = &self.operation {
             call = call.operation(operation(name)?);
         }
-        if let Some(count) = self.last {
+        if let Some(count) = number(self.last, "last")? {
             call = call.last(count);
         }
         if let Some(path) = &self.path {
@@ -173,6 +182,11 @@ impl NativeSession {
         self.session.name()
     }
 
+    /// The directory at which relative names begin, if it was given.
+    fn directory(&self) -> Option<PathBuf> {
+        self.session.caller().names_from.clone()
+    }
+
     /// The same session, whose calls the handle stops.
     fn with_handle(&self, handle: &NativeHandle) -> NativeSession {
         let caller = CallContext { handle: Some(handle.0.clone()), ..self.session.caller().clone() };
@@ -198,13 +212,13 @@ impl NativeSession {
         &self,
         py: Python<'_>,
         path: PathBuf,
-        start: Option<usize>,
-        end: Option<usize>,
+        start: Option<Count>,
+        end: Option<Count>,
         encoding: Option<String>,
     ) -> PyResult<ReadOutcome> {
         let read = self.run(py, |session| {
             let mut call = session.read(&path);
-            call = match (start, end) {
+            call = match (number(start, "start")?, number(end, "end")?) {
                 (None, None) => call,
                 (start, Some(end)) => call.lines(start.unwrap_or(1)..=end),
                 (Some(start), None) => call.lines(start..),
@@ -225,7 +239,8 @@ impl NativeSession {
     ) -> PyResult<ChangeOutcome> {
         let done = self.run(py, |session| {
             let call = session.edit(&path).options(options.parsed()?);
-            edits.into_iter().fold(call, |call, item| call.replacement(item.into())).run()
+            let replacements = edits.into_iter().map(EditItem::parsed).collect::<Result<Vec<_>, Error>>()?;
+            replacements.into_iter().fold(call, emendate::EditCall::replacement).run()
         });
         ChangeOutcome::new(py, done?)
     }
@@ -266,7 +281,7 @@ impl NativeSession {
             if let Some(file) = rules.file {
                 call = call.file(file);
             }
-            if let Some(strip) = rules.strip {
+            if let Some(strip) = number(rules.strip, "strip")? {
                 call = call.strip(strip);
             }
             if rules.reverse {
@@ -282,13 +297,12 @@ impl NativeSession {
         UndoOutcome::new(py, self.run(py, |session| rules.run(session))?)
     }
 
-    /// Calls a tool of a profile, or of the engine, with JSON text.
+    /// Calls a tool of a profile, or without one of the engine, with JSON text.
     fn call(&self, py: Python<'_>, tool: &str, input: &str, profile: Option<&str>) -> PyResult<ReplyParts> {
         let reply = py.detach(|| {
             let (engine, caller) = (self.workspace.engine(), self.session.caller());
-            let view = profile.map(named_profile).transpose()?.and_then(|profile| profile.find_view(tool));
-            Ok(match view {
-                Some(view) => view.call_json(engine, caller, input),
+            Ok(match profile.map(named_profile).transpose()? {
+                Some(profile) => profile.call_json(engine, caller, tool, input),
                 None => engine.call_json(caller, tool, input),
             })
         });

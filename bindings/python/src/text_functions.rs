@@ -4,9 +4,9 @@ use crate::exception::raised;
 use crate::options::{Count, shared};
 use crate::outcome::{Applied, AppliedFiles, PatchText, TextDiff};
 use emendate_core::formats::print::PRINT_FORMATS;
-use emendate_core::{Code, Error};
+use emendate_core::{ApplyOptions, Code, Error};
 use pyo3::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Applies what a model wrote, in any text format, to one text. Nothing is applied unless all of it can be.
 ///
@@ -137,6 +137,13 @@ pub(crate) fn convert(
     });
     let patch = converted.map_err(|error| raised(py, &error))?;
     Ok(PatchText { text: patch.text, from_format: patch.from, format: patch.to, notes: patch.notes.texts() })
+}
+
+/// The names of all files that a patch in a format may change, for the adapters that build patches.
+#[pyfunction]
+pub(crate) fn named_files(py: Python<'_>, patch: &str, format: &str) -> PyResult<BTreeSet<String>> {
+    let named = py.detach(|| emendate_core::named_files(patch, &ApplyOptions::new().format(format)));
+    named.map_err(|error| raised(py, &error))
 }
 
 /// Returns how similar two texts are, from 0.0 to 1.0: the very number that

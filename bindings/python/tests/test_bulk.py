@@ -229,6 +229,32 @@ def test_a_penalty_per_tier() -> None:
         bulk.reward_many(batch, tier_penalty={"nothing": 0.1})
 
 
+def test_rewards_for_trl() -> None:
+    edit, row = block("b = 2", "b = 3"), {"before": ["b = 2\n"], "expected": ["b = 3\n"]}
+    exact = rewards.for_trl("exact")
+    assert exact(prompts=[""], completions=[edit], **row) == [1.0]
+    parts = [{"type": "image"}, {"type": "text", "text": edit[:9]}, {"type": "text", "text": edit[9:]}]
+    chats = [[{"role": "assistant", "content": content}] for content in (edit, parts, None)]
+    assert [exact(prompts=[""], completions=[chat], **row) for chat in [*chats, None]] == [[1.0], [1.0], [0.0], [0.0]]
+    # The measure does not apply to these rows.
+    nulls = {"before": ["b = 2\n", None], "expected": [None, "b = 3\n"]}
+    assert exact(prompts=["", ""], completions=[edit, edit], **nulls) == [None, None]
+    assert rewards.for_trl("applied")(prompts=[""], completions=[edit], before=["b = 2\n"]) == [1.0]
+
+
+def test_mistakes_in_rewards_for_trl_do_not_become_zeros() -> None:
+    edit, row = block("b = 2", "b = 3"), {"before": ["b = 2\n"], "expected": ["b = 3\n"]}
+    for names in ({"before": "x"}, {"expected": "x"}, {"path": "x"}):
+        with pytest.raises(errors.CallError, match="no column `x`"):
+            rewards.for_trl("exact", **names)(prompts=[""], completions=[edit], **row)
+    with pytest.raises(errors.CallError, match="has none"):
+        rewards.for_trl("exact", expected=None)(prompts=[""], completions=[edit], **row)
+    with pytest.raises(errors.CallError, match="is not a reward"):
+        rewards.for_trl("nothing")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError):
+        rewards.for_trl("exact", colour="red")
+
+
 def test_parses_as_a_reward() -> None:
     given = [
         {"before": "def f():\n    b\n", "edit": block("    b", "    return 1"), "path": "a.py"},
@@ -263,6 +289,78 @@ def test_files(layout: str) -> None:
     assert made[0]["ok"] and made[0]["format"] == expected.format and made[0]["tier"] == "exact"
     assert [row["ok"] for row in made[1:]] == [False] * 4 and made[1]["files"] is None
     assert [row["code"] for row in made[2:]] == ["call.invalid"] * 3
+
+
+def test_null_structs_are_no_files() -> None:
+    paths, texts = pa.array(["a", "a"]), pa.array(["b = 2\n", "z\nb = 2\n"])
+    structs = pa.StructArray.from_arrays([paths, texts], names=["path", "text"], mask=pa.array([True, False]))
+    for ends in ([0, 1], [0, 2]):
+        column = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), structs)
+        batch = pa.record_batch([column, pa.array(["a\n" + block("b = 2", "b = 3")])], names=["files", "edit"])
+        (row,) = pa.record_batch(bulk.apply_files_many(batch, columns=["code", "files", "message"])).to_pylist()
+        assert (row["code"], row["files"], row["message"]) == ("call.invalid", None, "`path` is null in this row.")
+
+
+def test_structs_are_files_by_the_names_of_their_fields() -> None:
+    edit = pa.array(["a\n" + block("b = 2", "b = 3")])
+    for fields, is_file in (({"text": "b = 2\n", "path": "a"}, True), ({"content": "b = 2\n", "name": "a"}, False)):
+        batch = pa.record_batch([pa.array([[fields]]), edit], names=["files", "edit"])
+        if is_file:
+            assert pa.record_batch(bulk.apply_files_many(batch))["ok"].to_pylist() == [True]
+            continue
+        with pytest.raises(errors.CallError, match="not files") as caught:
+            bulk.apply_files_many(batch)
+        assert "`path` and `text`" in caught.value.next
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+@pytest.mark.parametrize("announced", [pa.string(), pa.large_string()])
+def test_a_batch_with_another_schema_than_the_stream_is_an_error(announced: Any, is_wrapped: bool) -> None:
+    class Wrapped:
+        def __init__(self, reader: Any) -> None:
+            self.reader = reader
+
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            return self.reader.__arrow_c_stream__(requested_schema)
+
+    schema = pa.schema([("before", announced), ("edit", pa.string())])
+    good = pa.record_batch([pa.array(["b\n"], announced), pa.array([block("b", "c")])], schema=schema)
+    bad = pa.record_batch([pa.array(["x"])], names=["before"])
+    reader = pa.RecordBatchReader.from_batches(schema, iter([good, bad, good]))
+    results = pa.RecordBatchReader.from_stream(bulk.apply_many(Wrapped(reader) if is_wrapped else reader))
+    assert results.read_next_batch()["after"].to_pylist() == ["c\n"]
+    with pytest.raises(ValueError, match="announced"):
+        results.read_next_batch()
+
+
+@pytest.mark.parametrize(
+    ("function", "column"),
+    [
+        (bulk.diff_many, "edits"),
+        (bulk.apply_many, "files"),
+        (bulk.reward_many, "diff"),
+        (bulk.apply_files_many, "after"),
+    ],
+)
+def test_columns_that_a_function_does_not_make_are_refused(function: Any, column: str) -> None:
+    batch = pa.record_batch({"before": ["a"], "after": ["b"], "edit": ["c"], "expected": ["d"], "files": [[]]})
+    with pytest.raises(errors.CallError, match=f"no column `{column}`"):
+        function(batch, columns=["ok", column])
+    with pytest.raises(errors.CallError, match="no column `added`"):
+        bulk.convert_many(batch, "unified_diff", columns=["added"])
+
+
+def test_more_mistakes_name_what_helps() -> None:
+    batch = pa.record_batch({"before": ["a\n"], "edit": [block("a", "b")]})
+    with pytest.raises(errors.CallError, match="no column `expected`") as caught:
+        bulk.reward_many(batch, reward="applied")
+    assert "name none for `expected`" in caught.value.next
+    for penalty in (-1.0, 2.0, float("nan"), {"drift": 1.5}):
+        with pytest.raises(errors.CallError, match="out of range"):
+            bulk.reward_many(batch, reward="applied", expected=None, tier_penalty=penalty)
+    fixed = pa.record_batch([pa.array([b"b = 2\n"], pa.binary(6)), batch["edit"]], names=["before", "edit"])
+    with pytest.raises(errors.CallError, match="The column `before`"):
+        bulk.apply_many(fixed)
 
 
 def test_a_column_without_files_is_a_mistake() -> None:

@@ -24,6 +24,18 @@ def test_edit_reports_its_tolerance() -> None:
     assert (TEXT.encode()[span.start : span.end], edited.text.encode()[span.new_start : span.new_end]) == (b"1", b"2")
 
 
+def test_advice_can_be_written_in_python() -> None:
+    with pytest.raises(errors.MatchError) as caught:
+        emendate.edit("alpha\nbeta\n", "betta", "b")
+    assert '`old="beta"`' in caught.value.next
+    with pytest.raises(errors.FileError) as caught_file:
+        emendate.apply_files({"a": "x\n"}, "*** Begin Patch\n*** Add File: a\n+y\n*** End Patch\n")
+    assert "`overwrite=True`" in caught_file.value.next
+    with pytest.raises(errors.CallError, match="more than the 3") as caught_call:
+        emendate.edit("abcd", "a", "b", max_bytes=3)
+    assert caught_call.value.next == "Give a smaller text, or raise max_bytes."
+
+
 def test_apply_reads_what_a_model_wrote() -> None:
     applied = emendate.apply(TEXT, REPLY, path="main.rs")
     assert (applied.format, applied.text) == ("unified_diff", TEXT.replace("run", "walk"))

@@ -5,6 +5,7 @@ import gc
 import json
 import threading
 from pathlib import Path
+from typing import Any
 
 import emendate
 import pytest
@@ -54,6 +55,15 @@ def test_many_edits_are_one_change_or_none() -> None:
     partial = session.multi_edit("a.py", [("A", "Z"), ("nothing", "x")], partial=True)
     (error,) = partial.files[0].failed
     assert error.code == "match.not_found" and workspace.read_text("a.py") == "Z\nB\nB\n"
+
+
+@pytest.mark.parametrize("edit", [{"old": "age: 3", "new": "age: 4"}, "ab", 3, b"ab"])
+def test_edits_of_other_types_are_refused(edit: Any) -> None:
+    workspace = Workspace(memory={"a.txt": "old name, ab\nage: 3\n"})
+    session = workspace.session(unread="allow")
+    with pytest.raises(TypeError, match="`TextEdit` or a pair"):
+        session.multi_edit("a.txt", [edit])
+    assert workspace.read_text("a.txt") == "old name, ab\nage: 3\n"
 
 
 def test_patches_create_move_and_delete() -> None:
@@ -153,6 +163,39 @@ def test_what_a_model_sends_never_raises() -> None:
     assert session.call("edit", "\0\ud7ff").code == "call.invalid"
 
 
+def test_a_profile_has_no_other_tools() -> None:
+    workspace = Workspace(memory={"a.py": "x\n"})
+    session = workspace.session(unread="allow")
+    refused = session.call("write", {"file_path": "/a.py", "content": "gone\n"}, profile="aider")
+    assert (refused.code, workspace.read_text("a.py")) == ("call.unknown_tool", "x\n")
+    assert refused.error is not None and refused.error.next == "Use one of: read, search, edit, undo."
+    assert session.call("write", {"file_path": "/a.py", "content": "y\n"}).ok
+
+
+def test_half_of_a_character_is_an_error_of_the_reply() -> None:
+    session = Workspace(memory={"a.py": "x\n"}).session()
+    inputs = ({"file_path": "\ud83d"}, '{"file_path":"\ud83d"}', '{"file_path":"\\ud83d"}', '{"file_path":"\\udc00"}')
+    for input in inputs:
+        reply = session.call("Read", input, profile="claude")
+        assert reply.code == "call.invalid" and "half of a character" in reply.text
+    assert session.call("\ud83d", {}).code == "call.unknown_tool"
+
+
+@pytest.mark.parametrize("argument", ["last", "start", "end", "strip", "expected", "line"])
+def test_negative_numbers_name_their_argument(argument: str) -> None:
+    session = Workspace(memory={"a.py": "x\n"}).session(unread="allow")
+    given: Any = {argument: -1}
+    with pytest.raises(errors.CallError, match=f"`{argument}` is -1"):
+        if argument == "last":
+            session.undo(last=-1)
+        elif argument == "strip":
+            session.apply("x", strip=-1)
+        elif argument in ("start", "end"):
+            session.read("a.py", **given)
+        else:
+            session.multi_edit("a.py", [TextEdit("x", "y", **given)])
+
+
 def test_mistakes_of_a_program_raise(tmp_path: Path) -> None:
     workspace = Workspace(memory={"a.py": "x\n"})
     session = workspace.session()
@@ -226,6 +269,25 @@ def test_asyncio() -> None:
 
     asyncio.run(main())
     assert set(workspace.files().values()) == {b"two\n"}
+
+
+def test_questions_of_asynchronous_sessions() -> None:
+    workspace = Workspace(memory={"a.toml": "x = 1\n"}, config=ASKING)
+    session = AsyncSession(workspace.session(unread="allow"))
+    edit = {"file_path": "/a.toml", "old_string": "x = 1", "new_string": "x = 2"}
+
+    async def main() -> None:
+        assert session.workspace is workspace and [tool.name for tool in session.tools("claude")][0] == "Read"
+        assert (await session.planning().call("edit", edit)).ok
+        question = (await session.call("edit", edit)).question
+        assert question is not None
+        assert "declined" in (await session.denied(question["seal"]).call("edit", edit)).text
+        question = (await session.call("edit", edit)).question
+        assert question is not None
+        assert (await session.approved(question["seal"], {"/a.toml": "x = 3\n"}).call("edit", edit)).ok
+
+    asyncio.run(main())
+    assert workspace.read_text("a.toml") == "x = 3\n"
 
 
 def test_a_cancelled_task_stops_its_call(tmp_path: Path) -> None:

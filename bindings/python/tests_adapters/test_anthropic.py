@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 from anthropic import Anthropic, AsyncAnthropic
-from emendate import Workspace
+from emendate import Workspace, errors
 from emendate.adapters.anthropic import AsyncTextEditor, Memory, TextEditor, tools
 
 ASKING = '[policy]\nask = ["Edit(*.toml)"]\n'
@@ -127,6 +127,57 @@ def test_memories(on_disk: bool, tmp_path: Any) -> None:
     memory.clear_all_memory()
     memory.clear_all_memory()
     assert workspace.read_bytes(kept) is None
+
+
+def test_a_view_of_memories_shows_the_text_of_the_file(tmp_path: Any) -> None:
+    (tmp_path / "n.md").write_text(f"store: {tmp_path}/n.md\n")
+    calls: list[dict[str, Any]] = [
+        {"command": "view", "path": "/memories/n.md"},
+        {"command": "str_replace", "path": "/memories/n.md", "old_str": f"stor: {tmp_path}/", "new_str": "x"},
+        {"command": "create", "path": "/memories/n.md", "file_text": "x\n"},
+        {"command": "view", "path": "/memories/gone.md"},
+    ]
+    service = Service(*(("memory", call) for call in calls))
+    service.run([Memory(Workspace(tmp_path))])
+    view, edit, create, gone = (str(result["content"]) for result in service.results)
+    assert f"store: {tmp_path}/n.md" in view and "on /memories/n.md" in view
+    assert f"store: {tmp_path}/n.md" in edit and "/memories/n.md" in edit
+    assert "/memories/n.md (1 lines)" in create and "overwrite" not in create
+    assert "/memories/gone.md" in gone and str(tmp_path) not in gone
+
+
+def test_directories_of_memories_are_removed(tmp_path: Any) -> None:
+    memory = Memory(Workspace(tmp_path))
+    (tmp_path / "empty/inner").mkdir(parents=True)
+    calls: list[dict[str, Any]] = [
+        {"command": "create", "path": "/memories/q/r/b.md", "file_text": "x\n"},
+        {"command": "create", "path": "/memories/c.md", "file_text": "x\n"},
+        {"command": "rename", "old_path": "/memories/q/r/b.md", "new_path": "/memories/c.md"},
+        {"command": "rename", "old_path": "/memories/q", "new_path": "/memories/s"},
+        {"command": "delete", "path": "/memories/s"},
+        {"command": "delete", "path": "/memories/s"},
+        {"command": "delete", "path": "/memories/empty"},
+    ]
+    service = Service(*(("memory", call) for call in calls))
+    service.run([memory])
+    failed = [bool(result.get("is_error")) for result in service.results]
+    assert failed == [False, False, True, False, False, True, False], service.results
+    assert [path.name for path in tmp_path.iterdir()] == ["c.md"]
+    memory.session.undo()
+    assert (tmp_path / "s/r/b.md").read_text() == "x\n"
+
+
+def test_a_view_ends_where_the_model_was_told() -> None:
+    workspace = Workspace(memory={"b": "abcdefghij\n" * 9})
+    session = workspace.session()
+    editor = TextEditor(session, max_characters=50)
+    view = editor.call({"command": "view", "path": "/b"})
+    assert "     2\tabc" in view and "     3\tabc" not in view and "view_range [3, 9]" in view
+    # What was not shown was not read.
+    with pytest.raises(errors.ReadError):
+        session.write("/b", "x\n")
+    assert "not shown" not in editor.call({"command": "view", "path": "/b", "view_range": [8, -1]})
+    assert "not shown" not in TextEditor(session).call({"command": "view", "path": "/b"})
 
 
 def test_function_tools() -> None:

@@ -61,6 +61,57 @@ def test_paths_stay_in_the_workspace(tmp_path: Any) -> None:
     assert (tmp_path / "out.txt").read_text() == "x\n"
 
 
+CHANGE = "@@\n-z = 4\n+z = 5\n"
+FOREIGN = [
+    ("update_file", "a.py", CHANGE + "*** Delete File: e\n"),
+    ("update_file", "a.py", CHANGE + "*** Update File: e\n@@\n-keep\n+lost\n"),
+    ("update_file", "a.py", CHANGE + "** remove file: e **\n*** Delete_File: `e`\n"),
+    ("update_file", "a.py", CHANGE + "*** End Patch\n*** Begin Patch\n*** Delete File: e\n*** End Patch\n"),
+    ("update_file", "a.py", "*** Move to: /b.py\n" + CHANGE),
+    ("create_file", "n", "+a\n*** Delete File: e\n"),
+    ("delete_file", "a.py\n*** Delete File: e", None),
+    ("delete_file", "e ", None),
+    ("delete_file", "`e`", None),
+    ("delete_file", "e (deleted)", None),
+    ("update_file", "a/a.py", CHANGE),
+    ("update_file", "\ud83d", CHANGE),
+]
+
+
+@pytest.mark.parametrize(("kind", "path", "diff"), FOREIGN)
+def test_an_operation_changes_only_its_own_file(kind: Any, path: str, diff: str | None) -> None:
+    files = {"a.py": "z = 4\n", "e": "keep\n"} | ({"e ": "other\n"} if path == "e " else {})
+    workspace = Workspace(memory=files)
+    before, editor = workspace.files(), PatchEditor(workspace.session(unread="allow"))
+    operation = ApplyPatchOperation(kind, path, diff)
+    result = asyncio.run(getattr(editor, kind)(operation))
+    assert result.status == "failed" and "Next: " in (result.output or "")
+    assert workspace.files() == before
+
+
+def test_a_directory_with_the_name_of_a_prefix_of_git() -> None:
+    workspace = Workspace(memory={"a/x": "z = 4\n", "x": "z = 4\n"})
+    editor = PatchEditor(workspace.session(unread="allow"))
+    assert asyncio.run(editor.update_file(ApplyPatchOperation("update_file", "a/x", CHANGE))).status == "completed"
+    assert workspace.files() == {"/a/x": b"z = 5\n", "/x": b"z = 4\n"}
+
+
+def test_names_begin_at_the_directory_of_the_session(tmp_path: Any) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/a.py").write_text("z = 4\n")
+    session = Workspace(tmp_path).session(unread="allow", directory=tmp_path / "sub")
+    update = ApplyPatchOperation("update_file", "a.py", CHANGE)
+    assert asyncio.run(PatchEditor(session).update_file(update)).status == "completed"
+    assert (tmp_path / "sub/a.py").read_text() == "z = 5\n" and session.directory == str(tmp_path / "sub")
+
+
+def test_advice_names_what_the_hosted_tool_has() -> None:
+    workspace = Workspace(memory={"a.py": "z = 4\n"})
+    editor = PatchEditor(workspace.session(unread="allow"))
+    refused = asyncio.run(editor.create_file(ApplyPatchOperation("create_file", "a.py", "+x\n")))
+    assert refused.status == "failed" and "overwrite" not in (refused.output or "")
+
+
 CASES = [
     ("a\nb\nc\n", "@@\n a\n-b\n+B\n c\n"),
     ("def f():\n    a\n\ndef g():\n    a\n", "@@ def g():\n-    a\n+    b\n"),

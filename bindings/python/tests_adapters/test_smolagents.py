@@ -44,6 +44,19 @@ def test_a_tool_calling_agent() -> None:
     assert "read" in str(agent.memory.steps[1].observations)
 
 
+def test_code_may_leave_out_names_of_arguments() -> None:
+    workspace = Workspace(memory={"a.toml": "x = 1\n"})
+    code = 'print(read("/a.toml"))\nprint(edit("/a.toml", "x = 1", new_string="x = 2"))\nfinal_answer("Done.")'
+    agent = CodeAgent(tools=tools(workspace.session()), model=ScriptedModel(code), verbosity_level=0)
+    assert agent.run("Edit.") == "Done."
+    assert workspace.read_text("a.toml") == "x = 2\n"
+    edit = next(tool for tool in tools(workspace.session()) if tool.name == "edit")
+    with pytest.raises(TypeError, match="twice"):
+        edit("/a.toml", file_path="/a.toml")
+    with pytest.raises(TypeError, match="arguments"):
+        edit(*"x" * 99)
+
+
 @pytest.mark.parametrize("agrees", [True, False])
 def test_a_code_agent_and_a_rule_that_asks(agrees: bool) -> None:
     workspace = Workspace(memory={"a.toml": "x = 1\n"}, config='[policy]\nask = ["Edit(*.toml)"]\n')

@@ -3,6 +3,7 @@
 use super::cells::Cells;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, OffsetSizeTrait, StructArray};
+use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType, Fields};
 use emendate::{BulkFiles, CellError};
 use emendate_core::{Code, Error};
@@ -12,6 +13,8 @@ use std::ops::Range;
 pub(super) struct FileLists {
     column: ArrayRef,
     ranges: Vec<Range<usize>>,
+    /// The structs that are there: what a null one has in its fields means nothing.
+    present: Option<NullBuffer>,
     paths: Cells,
     texts: Cells,
 }
@@ -21,18 +24,13 @@ impl FileLists {
     ///
     /// Errors: `call.invalid`.
     pub(super) fn check(name: &str, found: &DataType) -> Result<(), Error> {
-        let entry = match found {
-            DataType::List(entry) | DataType::LargeList(entry) | DataType::Map(entry, _) => Some(entry.data_type()),
-            _ => None,
+        let Some((fields, places)) = entry_places(found) else {
+            return Err(Error::new(Code::CallInvalid, format!("The column `{name}` is {found}, and not files.")).next(
+                "Name a column of lists of structs with the fields `path` and `text`, or of maps from paths to texts.",
+            ));
         };
-        match entry {
-            Some(DataType::Struct(fields)) if fields.len() >= 2 => {
-                let (path, text) = places(fields);
-                [path, text].iter().try_for_each(|at| Cells::check(fields[*at].name(), fields[*at].data_type()))
-            }
-            _ => Err(Error::new(Code::CallInvalid, format!("The column `{name}` is {found}, and not files."))
-                .next("Name a column of lists of structs with a path and a text, or of maps from paths to texts.")),
-        }
+        let FilePlaces { path, text } = places;
+        [path, text].iter().try_for_each(|at| Cells::check(fields[*at].name(), fields[*at].data_type()))
     }
 
     /// Opens a column.
@@ -54,29 +52,46 @@ impl FileLists {
             }
             _ => (Vec::new(), None),
         };
-        let entries = entries.filter(|entries| entries.num_columns() >= 2);
-        let Some(entries) = entries else {
+        let (Some(entries), Some((_, places))) = (entries, entry_places(column.data_type())) else {
             return Err(ArrowError::SchemaError(format!("a column of {} has no files", column.data_type())));
         };
-        let (path, text) = places(entries.fields());
-        let (paths, texts) = (field(entries, path)?, field(entries, text)?);
-        Ok(FileLists { column: column.clone(), ranges, paths, texts })
+        let (paths, texts) = (field(entries, places.path)?, field(entries, places.text)?);
+        Ok(FileLists { column: column.clone(), ranges, present: entries.nulls().cloned(), paths, texts })
     }
 
     /// Returns the files of a row.
     pub(super) fn files(&self, at: usize) -> Result<BulkFiles<'_>, CellError> {
         let range = self.ranges.get(at).filter(|_| self.column.is_valid(at)).ok_or(CellError::Null)?;
-        Ok(range.clone().map(|nth| (self.paths.text(nth), self.texts.text(nth))).collect())
+        let file = |nth: usize| match &self.present {
+            Some(present) if present.is_null(nth) => (Err(CellError::Null), Err(CellError::Null)),
+            _ => (self.paths.text(nth), self.texts.text(nth)),
+        };
+        Ok(range.clone().map(file).collect())
     }
 }
 
-/// Returns the indices of the path and of the text: those of the fields with these names, or the first two.
-fn places(fields: &Fields) -> (usize, usize) {
+/// The indices of the fields of a file.
+struct FilePlaces {
+    path: usize,
+    text: usize,
+}
+
+/// Returns the fields of the entries of a column, and which of them are the path and the text. Those of a map are its
+/// key and its value; those of a struct have these names, because any other two texts may be something else.
+fn entry_places(column: &DataType) -> Option<(&Fields, FilePlaces)> {
+    let (entry, is_map) = match column {
+        DataType::Map(entry, _) => (entry, true),
+        DataType::List(entry) | DataType::LargeList(entry) => (entry, false),
+        _ => return None,
+    };
+    let DataType::Struct(fields) = entry.data_type() else { return None };
     let named = |name: &str| fields.iter().position(|field| field.name() == name);
-    match (named("path"), named("text").or_else(|| named("content"))) {
-        (Some(path), Some(text)) => (path, text),
-        _ => (0, 1),
-    }
+    let places = if is_map {
+        (fields.len() == 2).then_some(FilePlaces { path: 0, text: 1 })
+    } else {
+        named("path").zip(named("text").or_else(|| named("content"))).map(|(path, text)| FilePlaces { path, text })
+    };
+    Some((fields, places?))
 }
 
 fn field(entries: &StructArray, place: usize) -> Result<Cells, ArrowError> {

@@ -25,7 +25,7 @@ impl BulkJob {
     /// one per processor.
     ///
     /// Errors: `call.invalid` for a column that no result has, a format that does not exist, and an input that the task
-    /// cannot do without.
+    /// cannot do without; a column that this task does not make.
     pub fn new(
         task: BulkTask,
         inputs: Vec<Option<String>>,
@@ -44,7 +44,10 @@ impl BulkJob {
             }
         }
         let columns = match columns {
-            Some(names) => Columns::from_names(names.iter().map(String::as_str))?,
+            Some(names) => {
+                task.check_columns(names.iter().map(String::as_str))?;
+                Columns::from_names(names.iter().map(String::as_str))?
+            }
             None => Columns::from_names(task.usual_columns().iter().copied())?,
         };
         Ok(BulkJob { task, inputs, columns, options, threads })
@@ -65,9 +68,13 @@ impl BulkJob {
     ///
     /// Errors: `call.invalid`.
     pub fn check(&self, schema: &Schema) -> Result<(), Error> {
-        for (nth, name) in self.inputs.iter().enumerate() {
+        for (nth, ((argument, is_needed), name)) in self.task.inputs().into_iter().zip(&self.inputs).enumerate() {
             let Some(name) = name else { continue };
-            let field = schema.field_with_name(name).map_err(|_| missing_column(schema, name))?;
+            let Ok(field) = schema.field_with_name(name) else {
+                let error = missing_column(schema, name);
+                let next = format!("{} Or name none for `{argument}`, which is not needed here.", error.next_step());
+                return Err(if is_needed { error } else { error.next(next) });
+            };
             match self.task {
                 BulkTask::ApplyFiles { .. } if nth == 0 => FileLists::check(name, field.data_type())?,
                 _ => Cells::check(name, field.data_type())?,

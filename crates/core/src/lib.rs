@@ -12,6 +12,7 @@
 //! | [`apply_files`] | applies it to a map of files, or to any other [`View`]: all of it, or nothing |
 //! | [`diff`] | compares two texts, and prints the difference as a patch |
 //! | [`convert`] | prints the changes of a patch in another format |
+//! | [`named_files`] | lists the files that a patch may change |
 //! | [`similarity`], [`line_similarity`] | measure how similar two texts are, as Python's `difflib` does |
 //!
 //! ```
@@ -54,8 +55,9 @@ pub use code::{CODES, Code, CodeRow, Remedy};
 pub use error::{Error, ErrorContext, ErrorParts, Result};
 pub use formats::{print, whole_text};
 pub use in_memory::{
-    AppliedFiles, AppliedText, ApplyLimits, ApplyOptions, ChangedFile, ChangedSpan, FileChangeKind, NewText, PatchText,
-    TextDiff, apply, apply_files, apply_in_parts, convert, diff, edit, line_similarity, similarity,
+    AppliedFiles, AppliedText, ApplyLimits, ApplyOptions, ArgumentStyle, ChangedFile, ChangedSpan, FileChangeKind,
+    NewText, PatchText, TextDiff, apply, apply_files, apply_in_parts, convert, diff, edit, line_similarity,
+    named_files, similarity,
 };
 pub use locate::binary::{BINARY_RESULT_BYTES_MAX, apply_binary, is_object};
 pub use locate::fence_name::FenceName;

@@ -11,8 +11,18 @@ use std::process::Command;
 /// Files of the package.
 const FILES: &[&str] = &["index.js", "index.d.ts", "loader.js", "README.md"];
 /// The adapters; each is a file of JavaScript, and one of types.
-const ADAPTERS: &[&str] =
-    &["ai-sdk", "anthropic", "approval", "claude-agent", "deepagents", "mastra", "openai-agents", "paths"];
+const ADAPTERS: &[&str] = &[
+    "ai-sdk",
+    "anthropic",
+    "approval",
+    "claude-agent",
+    "deepagents",
+    "mastra",
+    "openai-agents",
+    "patches",
+    "paths",
+    "views",
+];
 
 /// Builds the packages for this platform, installs their tarballs in an empty project, and tests them there; with
 /// `adapters` as argument, tests the adapters with the packages of their frameworks, too.

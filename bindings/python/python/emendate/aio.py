@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from emendate._emendate import NativeHandle
-from emendate.workspace import Session
+from emendate.workspace import Path, Session, Tool, Workspace
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,7 +37,7 @@ def _in_thread(
 
 
 class AsyncSession:
-    """A session whose methods are those of `Session`, to be awaited."""
+    """A session whose methods that work on files are those of `Session`, to be awaited; the others return at once."""
 
     def __init__(self, session: Session) -> None:
         """Wraps a session, which can still be used."""
@@ -47,6 +47,11 @@ class AsyncSession:
     def name(self) -> str:
         """The name of the session."""
         return self.session.name
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace."""
+        return self.session.workspace
 
     async def run(self, call: Callable[Concatenate[Session, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Runs a function of the session in a thread. If this task is cancelled, its calls stop."""
@@ -58,9 +63,22 @@ class AsyncSession:
             handle.stop()
             raise
 
-    def approved(self, seal: str) -> AsyncSession:
+    def approved(self, seal: str, texts: Mapping[Path, str] | None = None) -> AsyncSession:
         """Returns this session with a person's approval; see `Session.approved`."""
-        return AsyncSession(self.session.approved(seal))
+        return AsyncSession(self.session.approved(seal, texts))
+
+    def denied(self, seal: str) -> AsyncSession:
+        """Returns this session with a person's refusal; see `Session.denied`."""
+        return AsyncSession(self.session.denied(seal))
+
+    def planning(self) -> AsyncSession:
+        """Returns this session with every call planned only; nothing is written."""
+        return AsyncSession(self.session.planning())
+
+    def tools(self, profile: str = "default") -> list[Tool]:
+        """The tools of a profile; see `Session.tools`. To await one, use `call` with its name and the profile: the
+        `call` of a tool itself blocks."""
+        return self.session.tools(profile)
 
     read = _in_thread(Session.read)
     edit = _in_thread(Session.edit)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from emendate import _emendate
 from emendate.bulk import reward_rule
+from emendate.errors import error_of
 
 if TYPE_CHECKING:
     _Measure = Literal["exact", "applied", "similarity", "line_similarity", "parses"]
@@ -72,29 +73,60 @@ def for_trl(
     **options: Any,
 ) -> Callable[..., list[float | None]]:
     """A reward function for the trainers of TRL (`reward_funcs=[for_trl()]`). `before`, `expected` and `path` are columns
-    of the data set; `options` are those of `reward`."""
+    of the data set; `options` are those of `reward`.
+
+    The reward is `None` where a row has no text before, or no expected text although the measure compares with one: the
+    measure does not apply to it. A wrong measure or option raises `CallError` at once, and a column that the data set
+    does not have at the first call.
+    """
+    # Mistakes of the program must not become zeros of every row.
+    reward("", "", "", measure=measure, **options)
+    compares = measure in _COMPARING
 
     def emendate_reward(
         prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
     ) -> list[float | None]:
-        count = len(completions)
-        texts = [columns[before], columns.get(expected or "", [None] * count), columns.get(path or "", [None] * count)]
-        rows = zip(completions, *texts, strict=True)
+        nothing: list[str | None] = [None] * len(completions)
+        texts = _column(columns, before)
+        wanted = _column(columns, expected) if compares else nothing
+        names = _column(columns, path) if path else nothing
         return [
-            reward(text, _text(completion), wanted, measure=measure, path=name, **options).value
-            for completion, text, wanted, name in rows
+            None
+            if text is None or (compares and want is None)
+            else reward(text, _text(completion), want, measure=measure, path=name, **options).value
+            for completion, text, want, name in zip(completions, texts, wanted, names, strict=True)
         ]
 
     emendate_reward.__name__ = f"emendate_{measure}"
     return emendate_reward
 
 
+# The measures that compare with an expected text.
+_COMPARING = ("exact", "similarity", "line_similarity")
+
+
+def _column(columns: Mapping[str, Any], name: str | None) -> Sequence[str | None]:
+    if name is not None and name in columns:
+        return columns[name]
+    message = f"There is no column `{name}`." if name else "The measure compares with an expected text, and has none."
+    raise error_of("call.invalid", message, "", f"Name one of the columns: {', '.join(columns)}.", "{}")
+
+
 def _text(completion: Any) -> str:
     """The text of a completion, which is a string or a list of messages."""
     if isinstance(completion, str):
         return completion
-    said = [message.get("content") or "" for message in completion if message.get("role") == "assistant"]
+    said = [_content(message.get("content")) for message in completion or () if message.get("role") == "assistant"]
     return said[-1] if said else ""
+
+
+def _content(content: Any) -> str:
+    """The text of a message, whose content is a string or a list of parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, (list, tuple)) else ()
+    texts = [part if isinstance(part, str) else part.get("text") for part in parts if isinstance(part, (str, Mapping))]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def compute_score(
@@ -134,7 +166,8 @@ def for_verifiers(
         wanted = getattr(data, expected) if expected else None
         name = getattr(data, path) if path else None
         text = getattr(data, before)
-        made = await asyncio.to_thread(reward, text, trace.last_reply, wanted, measure=measure, path=name, **options)
+        said = _content(trace.last_reply)
+        made = await asyncio.to_thread(reward, text, said, wanted, measure=measure, path=name, **options)
         return made.value or 0.0
 
     emendate_reward.__name__ = f"emendate_{measure}"

@@ -103,6 +103,17 @@ class TextEdit:
     """The line near which the text is expected; decides between equal candidates only."""
 
 
+def _text_edit(given: object) -> TextEdit:
+    """An edit. The keys of a `dict` and the characters of a string are not taken for an old and a new text."""
+    if isinstance(given, TextEdit):
+        return given
+    if isinstance(given, (tuple, list)):
+        return TextEdit(*cast("tuple[str, str]", given))
+    kind = type(given).__name__
+    hint = "; write `TextEdit(old=…, new=…)`" if isinstance(given, Mapping) else ""
+    raise TypeError(f"an edit is a `TextEdit` or a pair of an old and a new text, and not a `{kind}`{hint}")
+
+
 @dataclass(frozen=True)
 class Reply:
     """The reply to the call of a tool: text for a model, and data for programs."""
@@ -255,6 +266,12 @@ class Session:
         """The name."""
         return self._native.name()
 
+    @property
+    def directory(self) -> str | None:
+        """The absolute directory at which relative names begin, if it was given."""
+        directory = self._native.directory()
+        return None if directory is None else os.fspath(directory)
+
     def approved(self, seal: str, texts: Mapping[Path, str] | None = None) -> Session:
         """Returns this session with a person's approval of the question with that `seal`, for the same call again.
 
@@ -298,11 +315,11 @@ class Session:
     ) -> ChangeOutcome:
         """Makes all edits, or none. They apply to the same text, unless one needs the result of an earlier one.
 
-        Raises `EmendError`: as `edit`.
+        Raises `EmendError`: as `edit`; `TypeError` for an edit that is neither a `TextEdit` nor a pair.
         """
         if not edits:
             raise ValueError("`edits` is empty")
-        rows = [vars(edit if isinstance(edit, TextEdit) else TextEdit(*edit)) for edit in edits]
+        rows = [vars(_text_edit(edit)) for edit in edits]
         return self._native.edit(path, rows, _options(options))
 
     def write(
@@ -379,10 +396,18 @@ class Session:
     def call(self, tool: str, input: Mapping[str, Any] | str, *, profile: str | None = None) -> Reply:
         """Calls a tool as a model does. `input` is an object or its JSON; docs/tools.md lists tools and fields.
 
-        With `profile`, the names are those of the profile. Never raises for what a model sent: the reply has the error.
+        With `profile`, the tools and their names are those of the profile, and there are no others. Never raises for what
+        a model sent: the reply has the error.
+
+        Raises `EmendError` with `call.invalid` for a name that no profile has.
         """
         given = input if isinstance(input, str) else json.dumps(input)
-        ok, text, data, error = self._native.call(tool, given, profile)
+        try:
+            made = self._native.call(tool, given, profile)
+        except UnicodeEncodeError:
+            # Half of a character. The reply to its escape in JSON says so.
+            made = self._native.call(_escaped(tool), _escaped(given), profile)
+        ok, text, data, error = made
         facts = json.loads(data)
         if ok:
             return Reply(True, text, facts)
@@ -406,6 +431,11 @@ class Session:
 
     def __repr__(self) -> str:
         return f"Session({self.name!r})"
+
+
+def _escaped(text: str) -> str:
+    """A text with escapes in place of lone surrogates."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def profiles() -> dict[str, str]:

@@ -15,19 +15,41 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader};
 pub(crate) use reward::{reward_many, reward_row};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// A stream of results, made batch by batch as they are asked for.
 struct BulkReader {
     job: BulkJob,
     batches: Box<dyn RecordBatchReader + Send>,
+    /// Nothing can be read after an error.
+    has_failed: bool,
 }
+
+/// The message for a batch that the Arrow library could not read.
+const OTHER_SCHEMA: &str = "a batch of the stream does not have the schema that the stream announced";
+/// The message for a batch at which the engine failed.
+const BUG: &str = "the engine failed at a batch; please report it";
 
 impl Iterator for BulkReader {
     type Item = Result<RecordBatch, ArrowError>;
 
+    /// A panic must not leave this function: its caller is C, and the process would end.
     fn next(&mut self) -> Option<Self::Item> {
-        Some(self.batches.next()?.and_then(|batch| self.job.run(&batch)))
+        if self.has_failed {
+            return None;
+        }
+        let read = catch_unwind(AssertUnwindSafe(|| self.batches.next()));
+        let result = match read {
+            Ok(batch) => batch?.and_then(|batch| {
+                let made = catch_unwind(AssertUnwindSafe(|| self.job.run(&batch)));
+                made.unwrap_or_else(|_| Err(ArrowError::ComputeError(BUG.to_owned())))
+            }),
+            // The library of Arrow trusts the schema of the stream.
+            Err(_) => Err(ArrowError::SchemaError(OTHER_SCHEMA.to_owned())),
+        };
+        self.has_failed = result.is_err();
+        Some(result)
     }
 }
 
@@ -81,7 +103,7 @@ fn done<'py>(job: Result<BulkJob, Error>, input: &Bound<'py, PyAny>) -> PyResult
             Ok(Bound::new(py, PyRecordBatch::new(made))?.into_any())
         }
         AnyRecordBatch::Stream(stream) => {
-            let reader = BulkReader { job, batches: stream.into_reader()? };
+            let reader = BulkReader { job, batches: stream.into_reader()?, has_failed: false };
             Ok(Bound::new(py, PyRecordBatchReader::new(Box::new(reader)))?.into_any())
         }
     }

@@ -58,7 +58,7 @@ pub(super) struct RowSettings {
 impl RowSettings {
     /// Creates the settings.
     ///
-    /// Errors: `call.invalid` for a field that no result has, or that would occur twice.
+    /// Errors: `call.invalid` for a field that results of this task do not have, or that would occur twice.
     pub(super) fn new(
         task: BulkTask,
         options: ApplyOptions,
@@ -70,7 +70,8 @@ impl RowSettings {
         } else {
             columns.iter().map(String::as_str).collect()
         };
-        let fields = named.into_iter().map(find_field).collect::<Result<Vec<_>>>()?;
+        let fields = named.iter().copied().map(find_field).collect::<Result<Vec<_>>>()?;
+        task.check_columns(named.into_iter())?;
         let names: Vec<&str> = keep.iter().map(String::as_str).chain(fields.iter().map(|field| field.name)).collect();
         if let Some(double) = names.iter().enumerate().find_map(|(at, name)| names[..at].contains(name).then_some(name))
         {

@@ -143,7 +143,9 @@ fn mistakes_are_refused_before_any_work() {
     refused(&["new", "--columns", "nothing"], "no field `nothing`");
     refused(&["new", "--do", "reward", "--measure", "nothing"], "not a reward");
     refused(&["new", "--do", "convert"], "--to");
-    refused(&["new", "--do", "reward", "--tier-penalty=NaN"], "NaN is not a number");
+    refused(&["new", "--do", "reward", "--tier-penalty=NaN"], "NaN is out of range");
+    refused(&["new", "--do", "reward", "--tier-penalty=-1"], "-1 is out of range");
+    refused(&["new", "--do", "diff", "--columns", "edits"], "no column `edits`");
     let ran = workspace.run(&["bulk", ".", "-o", "new"]);
     assert!(ran.err.contains("[path.not_regular]"), "{ran:?}");
     assert_eq!(fs::read_dir(workspace.work()).unwrap().count(), 2, "no partial file");

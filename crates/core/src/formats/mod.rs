@@ -232,7 +232,16 @@ fn unfit(path: &str, what: &str) -> Error {
 
 /// Creates the error for text that is not JSON.
 pub fn malformed(error: &serde_json::Error) -> Error {
-    Error::new(Code::CallInvalid, format!("The input is not valid JSON: {error}."))
+    let said = error.to_string();
+    let message = format!("The input is not valid JSON: {said}.");
+    // What the reader says of an escape such as `\ud83d` without its other half.
+    if ["unexpected end of hex escape", "lone leading surrogate"].iter().any(|reason| said.starts_with(reason)) {
+        return Error::new(Code::CallInvalid, message).next(
+            "An escape from \\ud800 to \\udfff is half of a character. Write the character itself, both halves, or \
+             leave it out.",
+        );
+    }
+    Error::new(Code::CallInvalid, message)
         .next("Send one JSON object; in strings write line ends as \\n, quotes as \\\" and backslashes as \\\\.")
 }
 
@@ -262,6 +271,7 @@ mod tests {
         ] {
             let error = super::replace::ReplaceFormat.parse(FormatInput::Text(input.to_owned())).unwrap_err();
             assert!(error.message().contains(part), "{input}: {error}");
+            assert_eq!(error.next_step().contains("half of a character"), input.contains("ud800"), "{input}: {error}");
         }
     }
 

@@ -14,7 +14,7 @@ use crate::formats::requested_text_format;
 use crate::locate::op::FileRequest;
 use crate::locate::refusals;
 use crate::text::view::View;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// Applies a patch in any text format to files in memory, given as a map from paths to texts or as any other [`View`].
 /// The patch may edit, create, delete, move and copy files. Nothing is applied unless all of it can be; the map itself is
@@ -54,6 +54,34 @@ pub fn apply_files<V: View + ?Sized>(files: &V, patch: &str, options: &ApplyOpti
         let planned = planner::run(files, request.files, options)?;
         let changed = planned.into_iter().map(|(path, file)| Ok((path, file.into_changed_file()?)));
         Ok(AppliedFiles { format: format.spec().name, files: changed.collect::<Result<_>>()?, notes: request.notes })
+    })
+}
+
+/// Returns every name under which a patch may change, create or delete a file, whatever files there are: for a program
+/// that builds a patch around lines of a model, and wants no other file to be changed.
+///
+/// ```
+/// use emendate_core::{ApplyOptions, named_files};
+///
+/// let patch = "*** Begin Patch\n*** Delete File: a\n*** Delete File: b\n*** End Patch\n";
+/// assert_eq!(named_files(patch, &ApplyOptions::new())?.into_iter().collect::<Vec<_>>(), ["a", "b"]);
+/// # Ok::<(), emendate_core::Error>(())
+/// ```
+///
+/// Errors: `edit.unparsable` for a text in no format.
+pub fn named_files(patch: &str, options: &ApplyOptions) -> Result<BTreeSet<String>> {
+    limited(options, || {
+        let ParsedText { mut request, directory, .. } = parsed(patch, options.path.as_deref(), options)?;
+        let mut names = BTreeSet::new();
+        for file in &mut request.files {
+            let destination = file.action.destination_mut().map(std::mem::take);
+            let written = [Some(std::mem::take(&mut file.path)), destination, file.bare_destination.take()];
+            let others = file.alternatives.drain(..).chain(file.rivals.drain(..));
+            for name in written.into_iter().flatten().chain(others) {
+                names.extend(named_in(directory.as_deref(), &name));
+            }
+        }
+        Ok(names)
     })
 }
 

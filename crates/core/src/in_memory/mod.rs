@@ -18,8 +18,8 @@ mod tests;
 mod text;
 
 pub use delta::{PatchText, TextDiff, convert, diff};
-pub use files::apply_files;
-pub use options::{ApplyLimits, ApplyOptions};
+pub use files::{apply_files, named_files};
+pub use options::{ApplyLimits, ApplyOptions, ArgumentStyle};
 pub use outcome::{AppliedFiles, AppliedText, ChangedFile, ChangedSpan, FileChangeKind, NewText};
 pub use similarity::{line_similarity, similarity};
 pub use text::{apply, apply_in_parts, edit};
@@ -35,26 +35,37 @@ fn limited<T>(options: &ApplyOptions, call: impl FnOnce() -> Result<T>) -> Resul
     let is_outermost = work::current().is_none();
     let _entered = is_outermost.then(|| Meter::new(options.limits.work_steps, Arc::default()).enter());
     let done = call().and_then(|done| work::check().map(|()| done));
-    done.map_err(|error| error.rendered_for(&ApiNames))
+    done.map_err(|error| error.rendered_for(&ApiNames(options.argument_style)))
 }
 
 /// The names of a call's fields as arguments and options of these functions, for advice in errors.
-struct ApiNames;
+struct ApiNames(ArgumentStyle);
 
 impl ApiNames {
     /// Returns the name of an argument or option.
-    fn argument(field: &str) -> Option<&'static str> {
-        match field {
-            "old_string" => Some("old"),
-            "new_string" => Some("new"),
-            "replace_all" => Some("replace_all"),
-            "overwrite" => Some("overwrite"),
-            "format" => Some("format"),
-            "allow_invalid" => Some("placeholders_meant"),
-            _ => None,
-        }
+    fn argument(&self, field: &str) -> Option<&'static str> {
+        let [builder, python, javascript] = match field {
+            "old_string" => ["old"; 3],
+            "new_string" => ["new"; 3],
+            "replace_all" => ["replace_all", "replace_all", "replaceAll"],
+            "overwrite" => ["overwrite"; 3],
+            "format" => ["format"; 3],
+            "to" => ["to"; 3],
+            "reverse" => ["reverse"; 3],
+            "allow_invalid" => ["placeholders_meant", "placeholders_meant", "placeholdersMeant"],
+            MAX_BYTES => ["limits.input_bytes", "max_bytes", "maxBytes"],
+            _ => return None,
+        };
+        Some(match self.0 {
+            ArgumentStyle::Builder => builder,
+            ArgumentStyle::Python => python,
+            ArgumentStyle::JavaScript => javascript,
+        })
     }
 }
+
+/// The limit of bytes, which is a field of no tool.
+pub(super) const MAX_BYTES: &str = "max_bytes";
 
 impl Vocabulary for ApiNames {
     fn tool(&self, _: &str) -> Option<String> {
@@ -62,7 +73,7 @@ impl Vocabulary for ApiNames {
     }
 
     fn field(&self, name: &str) -> Option<String> {
-        ApiNames::argument(name).map(str::to_owned)
+        self.argument(name).map(str::to_owned)
     }
 
     fn field_of(&self, _: &str, _: &str) -> Option<String> {
@@ -70,7 +81,14 @@ impl Vocabulary for ApiNames {
     }
 
     fn set(&self, name: &str, value: &Value) -> Option<String> {
-        Some(format!("`{}({value})`", ApiNames::argument(name)?))
+        let name = self.argument(name)?;
+        Some(match (self.0, value) {
+            (ArgumentStyle::Builder, value) => format!("`{name}({value})`"),
+            (ArgumentStyle::Python, Value::Bool(true)) => format!("`{name}=True`"),
+            (ArgumentStyle::Python, Value::Bool(false)) => format!("`{name}=False`"),
+            (ArgumentStyle::Python, value) => format!("`{name}={value}`"),
+            (ArgumentStyle::JavaScript, value) => format!("`{name}: {value}`"),
+        })
     }
 
     fn call(&self, _: &str, _: &Map<String, Value>) -> Option<String> {

@@ -39,6 +39,19 @@ impl ApplyLimits {
     }
 }
 
+/// The language of the caller, in which advice in errors writes arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ArgumentStyle {
+    /// Methods of [`ApplyOptions`]: `overwrite(true)`.
+    #[default]
+    Builder,
+    /// Keyword arguments of Python: `overwrite=True`.
+    Python,
+    /// Members of an object of JavaScript: `overwrite: true`.
+    JavaScript,
+}
+
 /// Options of [`apply`](crate::apply), [`apply_files`](crate::apply_files), [`edit`](crate::edit) and
 /// [`convert`](crate::convert).
 ///
@@ -70,6 +83,8 @@ pub struct ApplyOptions {
     pub placeholders_meant: bool,
     /// Limits of the call.
     pub limits: ApplyLimits,
+    /// How errors write arguments of the call.
+    pub argument_style: ArgumentStyle,
 }
 
 impl ApplyOptions {
@@ -138,6 +153,13 @@ impl ApplyOptions {
     #[must_use]
     pub fn limits(mut self, limits: ApplyLimits) -> ApplyOptions {
         self.limits = limits;
+        self
+    }
+
+    /// Sets how errors write arguments of the call.
+    #[must_use]
+    pub fn argument_style(mut self, style: ArgumentStyle) -> ApplyOptions {
+        self.argument_style = style;
         self
     }
 

@@ -1,8 +1,11 @@
 //! The steps of a request over an overlay: each applies to the files as the previous steps leave them.
 
+use super::MAX_BYTES;
 use super::file_work::FileWork;
 use super::options::ApplyOptions;
 use super::outcome::ChangedFile;
+use crate::advice;
+use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::whole_text::{self, WholeText};
@@ -442,5 +445,5 @@ fn not_text(path: &str) -> Error {
 pub(super) fn too_large(what: &str, bytes: usize, options: &ApplyOptions) -> Error {
     let most = options.limits.input_bytes;
     Error::new(Code::CallTooLarge, format!("{what} has {bytes} bytes, more than the {most} that one call may have."))
-        .next("Give a smaller text, or raise limits.input_bytes.")
+        .next(advice!["Give a smaller text, or raise ", Phrase::Field(MAX_BYTES), "."])
 }

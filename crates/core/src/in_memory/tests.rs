@@ -1,6 +1,7 @@
 //! The laws of edits in memory, and their behaviour on files.
 
-use super::{ApplyLimits, ApplyOptions, ChangedSpan, FileChangeKind, apply, apply_files, convert, diff, edit};
+use super::{ApplyLimits, ApplyOptions, ArgumentStyle, ChangedSpan, FileChangeKind};
+use super::{apply, apply_files, convert, diff, edit, named_files};
 use crate::code::Code;
 use crate::formats::print::PRINT_FORMATS;
 use crate::formats::text_formats;
@@ -148,6 +149,46 @@ fn line_ends_and_marks_are_kept() {
     let applied = apply(text, patch, &ApplyOptions::new()).unwrap();
     assert_eq!(applied.text, "\u{FEFF}one\r\ntwo\r\n3");
     assert_eq!(applied.notes, Notes::new());
+}
+
+#[test]
+fn every_file_that_a_patch_may_change_is_named() {
+    let named = |patch: &str, format: &str| {
+        let options = ApplyOptions::new().format(format);
+        named_files(patch, &options).unwrap().into_iter().collect::<Vec<_>>().join(" ")
+    };
+    let body = "@@\n-x\n+y\n";
+    let v4a = |lines: &str| named(&format!("*** Begin Patch\n{lines}*** End Patch\n"), "apply_patch");
+    assert_eq!(v4a(&format!("*** Update File: a.py\n{body}")), "a.py");
+    assert_eq!(v4a(&format!("*** Update File: a.py\n{body}** remove_file: `e` **\n*** Delete File: f \n")), "a.py f");
+    assert_eq!(v4a(&format!("*** Update File: a.py\n{body}*** delete_file: `e`\n")), "a.py e");
+    assert_eq!(v4a(&format!("*** Update File: a/b\n*** Move to: a/c\n{body}")), "a/b a/c b c");
+    assert_eq!(v4a(&format!("*** Update File: ./a/b\n{body}")), "./a/b");
+    assert_eq!(named("--- a/x\n+++ b/y\n@@ -1 +1 @@\n-x\n+y\n", "unified_diff"), "a/x b/y x y");
+}
+
+#[test]
+fn advice_writes_arguments_as_the_language_of_the_caller() {
+    let next = |style: ArgumentStyle, new: &str, most: usize| {
+        let limits = ApplyLimits::default().input_bytes(most);
+        let options = ApplyOptions::new().limits(limits).argument_style(style);
+        edit("beta\ngamma\n", if most > 9 { "gamma" } else { "" }, new, &options).unwrap_err().next_step().to_owned()
+    };
+    for (style, meant, bytes) in [
+        (ArgumentStyle::Builder, "`placeholders_meant(true)`", "limits.input_bytes"),
+        (ArgumentStyle::Python, "`placeholders_meant=True`", "max_bytes"),
+        (ArgumentStyle::JavaScript, "`placeholdersMeant: true`", "maxBytes"),
+    ] {
+        let omission = next(style, "gamma\n# ... rest of code ...", 99);
+        assert!(omission.contains(meant), "{omission}");
+        assert_eq!(next(style, "", 3), format!("Give a smaller text, or raise {bytes}."));
+    }
+    let options = ApplyOptions::new().argument_style(ArgumentStyle::Python);
+    let error = edit("alpha\nbeta\n", "betta", "b", &options).unwrap_err();
+    assert!(error.next_step().contains("`old=\"beta\"`"), "{error}");
+    let error =
+        convert(&files(&[("a", "x\n")]), "a\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n", "nothing", &options);
+    assert!(error.unwrap_err().next_step().starts_with("Set to to one of: "));
 }
 
 #[test]

@@ -16,10 +16,11 @@ use crate::api::profile::prompts::{
 };
 use crate::api::tool_table::{TOOLS, Tool, tool};
 use crate::model::call_context::CallContext;
-use crate::model::reply::Reply;
+use crate::model::reply::{Reply, SeedCodes};
 use crate::pipeline::plan::patching::PATCH_FIELDS;
 use emendate_core::formats::{apply_patch, hashline, search_replace};
 use emendate_core::line_format::LineFormat;
+use emendate_core::{Code, Error};
 use serde_json::{Map, Value};
 
 /// A tool as a profile offers it.
@@ -322,6 +323,17 @@ impl Profile {
         offers.iter().find(|offer| offer.name == name)
     }
 
+    /// Calls a tool of this profile with JSON text. Tools that the profile does not offer do not exist for its caller.
+    pub fn call_json(&'static self, engine: &Engine, caller: &CallContext, tool: &str, input: &str) -> Reply {
+        if let Some(view) = self.find_view(tool) {
+            return view.call_json(engine, caller, input);
+        }
+        let names: Vec<&str> = self.views.iter().map(|view| view.name).collect();
+        let error = Error::new(Code::CallUnknownTool, format!("There is no tool `{tool}`."))
+            .next(format!("Use one of: {}.", names.join(", ")));
+        Reply::refusal(error, SeedCodes::None)
+    }
+
     /// Returns the tool of that name, or the one that another client's name refers to.
     pub fn find_view(&self, name: &str) -> Option<&'static ToolView> {
         self.view(name).or_else(|| self.views.iter().find(|offer| Some(offer.tool) == tool_named(name)))
@@ -428,8 +440,20 @@ impl ToolView {
 
 #[cfg(test)]
 mod tests {
-    use super::{LineFormat, PROFILES};
+    use super::{CallContext, Code, LineFormat, PROFILES, profile};
     use crate::api::tool_table::tool;
+    use crate::api::workspace::Workspace;
+
+    #[test]
+    fn a_profile_has_no_other_tools() {
+        let workspace = Workspace::in_memory([("a", "x\n")]).unwrap();
+        let (engine, caller) = (workspace.engine(), CallContext::default());
+        let aider = profile("aider").unwrap();
+        let refused = aider.call_json(engine, &caller, "write", r#"{"file_path": "/a", "content": "y"}"#);
+        let error = refused.result.unwrap_err();
+        assert_eq!((error.code(), error.next_step()), (Code::CallUnknownTool, "Use one of: read, search, edit, undo."));
+        assert!(aider.call_json(engine, &caller, "read", r#"{"file_path": "/a"}"#).result.is_ok());
+    }
 
     #[test]
     fn every_view_names_a_tool_and_known_fields() {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 from anthropic.lib.tools import (
@@ -15,9 +17,12 @@ from anthropic.lib.tools import (
     beta_tool,
 )
 
-from emendate.adapters._paths import shown
+from emendate.adapters._patches import FORMAT, Section, half_of_a_character, patch
+from emendate.adapters._paths import shown_error, shown_reply
 from emendate.adapters._questions import Approve, asked_and_answered
+from emendate.adapters._views import view_window
 from emendate.aio import AsyncSession
+from emendate.errors import EmendError
 from emendate.workspace import Reply, Session, Tool, Workspace
 
 __all__ = ["AsyncTextEditor", "Memory", "TextEditor", "tools"]
@@ -25,13 +30,6 @@ __all__ = ["AsyncTextEditor", "Memory", "TextEditor", "tools"]
 _PROFILE = "anthropic"
 _NAME = "str_replace_based_edit_tool"
 _MEMORY = "/memories"
-
-
-def _plain(path: str) -> str:
-    """A path that a patch can name: its reader drops blanks at the ends of a name, and ends it with the line."""
-    if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", path) or any(name != name.strip() for name in path.split("/")):
-        raise ToolError(f"Names of memories have no blanks at their ends and no control characters: {path!r}.")
-    return path
 
 
 def _text(reply: Reply) -> str:
@@ -47,11 +45,29 @@ def _editor_param(max_characters: int | None) -> Any:
     return param
 
 
+def _edited(
+    session: Session, given: Mapping[str, Any], approve: Approve | None, max_characters: int | None
+) -> str:
+    """Runs a command. A view has at most about `max_characters`, as the model was told, and says how it goes on."""
+    window = None if max_characters is None else view_window(session, given, max_characters)
+    if window is None:
+        return _text(asked_and_answered(session, _NAME, given, _PROFILE, approve))
+    start, end, last = window
+    # Only lines that are shown count as read.
+    input = {**given, "view_range": [start, end]}
+    text = _text(asked_and_answered(session, _NAME, input, _PROFILE, approve)).rstrip("\n")
+    return (
+        f"{text}\n\nLines {end + 1} to {last} are not shown: a view has at most {max_characters} characters. "
+        f"Go on with view_range [{end + 1}, {last}].\n"
+    )
+
+
 class TextEditor(BetaBuiltinFunctionTool):
     """The text editor (`text_editor_20250728`) over the files of a session.
 
     A refused command raises `ToolError`, which the runner sends as a result with `is_error`. Where a rule asks for
-    approval, `approve` is called with the question; without it, the model learns that a person has to be asked.
+    approval, `approve` is called with the question; without it, the model learns that a person has to be asked. With
+    `max_characters`, which the request tells the model, a view of more characters ends earlier and says how to go on.
     """
 
     def __init__(self, session: Session, *, approve: Approve | None = None, max_characters: int | None = None) -> None:
@@ -65,7 +81,7 @@ class TextEditor(BetaBuiltinFunctionTool):
     def call(self, input: object) -> str:
         """Runs a command."""
         given = cast("Mapping[str, Any]", input)
-        return _text(asked_and_answered(self._session, _NAME, given, _PROFILE, self._approve))
+        return _edited(self._session, given, self._approve, self._max_characters)
 
 
 class AsyncTextEditor(BetaAsyncBuiltinFunctionTool):
@@ -83,7 +99,7 @@ class AsyncTextEditor(BetaAsyncBuiltinFunctionTool):
         """Runs a command."""
         given = cast("Mapping[str, Any]", input)
         session = AsyncSession(self._session)
-        return _text(await session.run(asked_and_answered, _NAME, given, _PROFILE, self._approve))
+        return await session.run(_edited, given, self._approve, self._max_characters)
 
 
 class Memory(BetaAbstractMemoryTool):
@@ -97,22 +113,30 @@ class Memory(BetaAbstractMemoryTool):
         """Keeps memories in a workspace."""
         super().__init__()
         root = workspace.roots[0]
+        self._in_memory = root == "/"
         # In memory, the directory has the name that the model knows.
-        self._root = _MEMORY if root == "/" else root
+        self._root = _MEMORY if self._in_memory else root
         self.session = workspace.session(session, unread="allow")
 
     def _path(self, path: str) -> str:
         """The path of a memory. Those that lead out of the workspace are refused by the engine."""
+        if not _is_whole(path):
+            raise ToolError(str(half_of_a_character()))
         if path != _MEMORY and not path.startswith(_MEMORY + "/") or ".." in path.split("/"):
             raise ToolError(f"Paths of memories begin with {_MEMORY} and stay below it. {path} does not.")
-        return self._root + _plain(path).removeprefix(_MEMORY).rstrip("/")
+        names = path.split("/")
+        if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", path) or any(name != name.strip() for name in names):
+            # A patch cannot name these: its reader drops blanks at the ends of a name, and ends it with the line.
+            raise ToolError(f"Names of memories have no blanks at their ends and no control characters: {path!r}.")
+        return self._root + path.removeprefix(_MEMORY).rstrip("/")
 
     def _edit(self, command: Any, **fields: Any) -> str:
         input = {"command": command.command, "path": self._path(command.path), **fields}
-        return self._done(self.session.call("text_editor", input))
+        # The profile has the fields of the memory tool, so that advice has no others.
+        return self._done(self.session.call(_NAME, input, profile=_PROFILE))
 
     def _done(self, reply: Reply) -> str:
-        text = shown(reply.text, self._root, _MEMORY)
+        text = shown_reply(reply, self._root, _MEMORY)
         if not reply.ok:
             raise ToolError(text)
         return text
@@ -138,21 +162,25 @@ class Memory(BetaAbstractMemoryTool):
 
     def delete(self, command: Any) -> str:
         """Deletes a file, or a directory with its files."""
-        files = self._files(command.path)
-        self._patch(f"*** Delete File: {_plain(file)}\n" for file in files)
+        self._patch(Section("Delete", file) for file in self._files(command.path))
+        self._remove_empty(self._path(command.path))
         return f"Deleted {command.path}."
 
     def rename(self, command: Any) -> str:
         """Moves a file, or the files of a directory."""
         old, new = self._path(command.old_path), self._path(command.new_path)
         files = self._files(command.old_path)
-        self._patch(f"*** Update File: {_plain(file)}\n*** Move to: {new}{file.removeprefix(old)}\n" for file in files)
+        moved = {file: new + file.removeprefix(old) for file in files}
+        for file in moved.values():
+            if file not in moved and self.session.workspace.read_bytes(file) is not None:
+                raise ToolError(f"There is a file at {_MEMORY}{file.removeprefix(self._root)}. Choose another name.")
+        self._patch(Section("Update", file, to) for file, to in moved.items())
+        self._remove_empty(old)
         return f"Renamed {command.old_path} to {command.new_path}."
 
     def clear_all_memory(self) -> str:
         """Deletes all files."""
-        files = self._files(_MEMORY, required=False)
-        self._patch(f"*** Delete File: {_plain(file)}\n" for file in files)
+        self._patch(Section("Delete", file) for file in self._files(_MEMORY, required=False))
         return "Deleted all memories."
 
     def _files(self, named: str, required: bool = True) -> list[str]:
@@ -164,15 +192,35 @@ class Memory(BetaAbstractMemoryTool):
             files = [f"{path}/{entry}" for entry in listed.data["entries"]]
         else:
             files = [path] if self.session.workspace.read_bytes(path) is not None else []
-        if required and not files:
+        if required and not files and not listed.ok:
             raise ToolError(f"There is nothing at {named}.")
         return files
 
-    def _patch(self, sections: Any) -> None:
-        text = "".join(sections)
-        if text:
-            patch = f"*** Begin Patch\n{text}*** End Patch\n"
-            self._done(self.session.call("apply", {"input": patch, "format": "apply_patch"}))
+    def _patch(self, sections: Iterable[Section]) -> None:
+        rows = list(sections)
+        if not rows:
+            return
+        try:
+            text = patch(rows)
+        except EmendError as error:
+            raise ToolError(shown_error(error, self._root, _MEMORY)) from None
+        self._done(self.session.call("apply", {"input": text, "format": FORMAT}))
+
+    def _remove_empty(self, path: str) -> None:
+        """Removes a directory, and those in it, as far as they are empty now; files are never removed so."""
+        if self._in_memory or not os.path.realpath(path).startswith(os.path.join(self._root, "")):
+            return
+        for directory, _, _ in os.walk(path, topdown=False):
+            with contextlib.suppress(OSError):
+                os.rmdir(directory)
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def tools(session: Session, profile: str = "default", *, approve: Approve | None = None) -> list[BetaFunctionTool[Any]]:

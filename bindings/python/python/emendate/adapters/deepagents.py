@@ -21,12 +21,22 @@ from deepagents.backends.protocol import (
 )
 from deepagents.backends.utils import EMPTY_CONTENT_WARNING
 
+from emendate.adapters._patches import FORMAT, Section, half_of_a_character, patch
+from emendate.adapters._paths import shown, shown_error
 from emendate.errors import EmendError
 from emendate.workspace import Session
 
 __all__ = ["EmendBackend"]
 
 _LIST_LIMIT = 100_000
+
+
+def _check(text: str) -> None:
+    """Raises `EmendError` for what a cut-off call of a model may have, and no file."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise half_of_a_character() from None
 
 
 class EmendBackend(BackendProtocol):
@@ -42,10 +52,11 @@ class EmendBackend(BackendProtocol):
         self._root = session.workspace.roots[0].rstrip("/")
 
     def _path(self, path: str) -> str:
+        _check(path)
         return f"{self._root}/{path.lstrip('/')}"
 
-    def _shown(self, text: str) -> str:
-        return text.replace(self._root + "/", "/") if self._root else text
+    def _shown(self, error: EmendError) -> str:
+        return shown_error(error, self._root, "")
 
     def _listed(self, path: str, **fields: Any) -> tuple[list[str], bool]:
         input = {"path": self._path(path), "hidden": True, "no_ignore": True, "limit": _LIST_LIMIT, **fields}
@@ -60,7 +71,7 @@ class EmendBackend(BackendProtocol):
         try:
             entries, _ = self._listed(path, depth=1)
         except EmendError as error:
-            return LsResult(error=self._shown(str(error)))
+            return LsResult(error=self._shown(error))
         return LsResult(entries=[FileInfo(path=entry, is_dir=entry.endswith("/")) for entry in entries])
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
@@ -70,7 +81,7 @@ class EmendBackend(BackendProtocol):
         try:
             entries, truncated = self._listed(path or "/", glob=[pattern])
         except EmendError as error:
-            return GlobResult(error=self._shown(str(error)))
+            return GlobResult(error=self._shown(error))
         found = [FileInfo(path=entry, is_dir=False) for entry in entries]
         return GlobResult(matches=found, truncated=truncated, truncation_reason="budget" if truncated else None)
 
@@ -78,21 +89,25 @@ class EmendBackend(BackendProtocol):
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> GrepResult:
         """Finds lines that contain a text."""
-        input: dict[str, Any] = {"pattern": pattern, "path": self._path(path or "/"), "literal": True, "hidden": True}
+        try:
+            base = self._path(path or "/")
+        except EmendError as error:
+            return GrepResult(error=self._shown(error))
+        input: dict[str, Any] = {"pattern": pattern, "path": base, "literal": True, "hidden": True}
         input |= {"glob": [glob]} if glob else {}
         input |= {"limit": max(max_count, 1)} if max_count is not None else {"limit": _LIST_LIMIT}
         reply = self._session.call("search", input)
-        if not reply.ok:
-            return GrepResult(error=self._shown(reply.text))
+        if reply.error is not None:
+            return GrepResult(error=self._shown(reply.error))
         matches = [match for file in reply.data.get("files", []) for match in self._matches(file)]
         return GrepResult(matches=matches[:max_count], truncated=bool(reply.data.get("truncated")))
 
     def _matches(self, file: dict[str, Any]) -> list[GrepMatch]:
         content = self._session.workspace.read_bytes(file["filePath"]) or b""
         lines = content.decode(errors="replace").split("\n")
-        shown = self._shown(file["filePath"])
+        name = shown(file["filePath"], self._root, "")
         return [
-            GrepMatch(path=shown, line=line, text=lines[line - 1].removesuffix("\r"))
+            GrepMatch(path=name, line=line, text=lines[line - 1].removesuffix("\r"))
             for line in file["hits"]
             if line <= len(lines)
         ]
@@ -102,7 +117,10 @@ class EmendBackend(BackendProtocol):
         start = max(offset, 0) + 1
         if limit <= 0:
             return ReadResult(file_data={"content": "", "encoding": "utf-8"}, no_lines_requested=True)
-        path = self._path(file_path)
+        try:
+            path = self._path(file_path)
+        except EmendError as error:
+            return ReadResult(error=self._shown(error))
         try:
             read = self._session.read(path) if start == 1 else None
             if read is None or read.total_lines > limit:
@@ -111,7 +129,7 @@ class EmendBackend(BackendProtocol):
             if error.code == "content.binary":
                 content = self._session.workspace.read_bytes(path) or b""
                 return ReadResult(file_data={"content": base64.b64encode(content).decode(), "encoding": "base64"})
-            return ReadResult(error=self._shown(str(error)))
+            return ReadResult(error=self._shown(error))
         if read.total_lines == 0:
             return ReadResult(file_data={"content": EMPTY_CONTENT_WARNING, "encoding": "utf-8"})
         return ReadResult(
@@ -125,31 +143,35 @@ class EmendBackend(BackendProtocol):
     def write(self, file_path: str, content: str) -> WriteResult:
         """Writes a file. An existing one must have been read."""
         try:
+            _check(content)
             self._session.write(self._path(file_path), content)
         except EmendError as error:
-            return WriteResult(error=self._shown(str(error)))
+            return WriteResult(error=self._shown(error))
         return WriteResult(path=file_path)
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
         """Replaces a text."""
         try:
+            _check(old_string)
+            _check(new_string)
             done = self._session.edit(self._path(file_path), old_string, new_string, replace_all=replace_all)
         except EmendError as error:
-            return EditResult(error=self._shown(str(error)))
+            return EditResult(error=self._shown(error))
         return EditResult(path=file_path, occurrences=done.places)
 
     def delete(self, file_path: str) -> DeleteResult:
         """Deletes a file, or all files below a directory: all or none."""
-        path = self._path(file_path)
         try:
+            path = self._path(file_path)
             if self._is_file(path):
                 files = [path]
             else:
                 files = [self._path(entry) for entry in self._listed(file_path)[0]]
-            patch = "".join(f"*** Delete File: {file}\n" for file in files)
-            self._session.apply(f"*** Begin Patch\n{patch}*** End Patch\n", format="apply_patch")
+            if not files:
+                return DeleteResult(error=f"There are no files in {file_path}.")
+            self._session.apply(patch(Section("Delete", file) for file in files), format=FORMAT)
         except EmendError as error:
-            return DeleteResult(error=self._shown(str(error)))
+            return DeleteResult(error=self._shown(error))
         return DeleteResult(path=file_path)
 
     def _is_file(self, path: str) -> bool:
@@ -163,8 +185,8 @@ class EmendBackend(BackendProtocol):
         return [FileUploadResponse(path=path, error=self._upload(path, content)) for path, content in files]
 
     def _upload(self, path: str, content: bytes) -> str | None:
-        full = self._path(path)
         try:
+            full = self._path(path)
             text = content.decode()
             if self._is_file(full):
                 self._session.read(full)
@@ -172,7 +194,7 @@ class EmendBackend(BackendProtocol):
         except UnicodeDecodeError:
             return "The file is not UTF-8."
         except EmendError as error:
-            return self._shown(str(error))
+            return self._shown(error)
         return None
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
@@ -183,5 +205,5 @@ class EmendBackend(BackendProtocol):
         try:
             content = self._session.workspace.read_bytes(self._path(path))
         except EmendError as error:
-            return FileDownloadResponse(path=path, error=self._shown(str(error)))
+            return FileDownloadResponse(path=path, error=self._shown(error))
         return FileDownloadResponse(path=path, content=content, error=None if content is not None else "file_not_found")

@@ -8,20 +8,26 @@ from agents import ApplyPatchTool, FunctionTool, RunContextWrapper
 from agents.editor import ApplyPatchOperation, ApplyPatchResult
 from agents.tool_context import ToolContext
 
+from emendate.adapters._patches import FORMAT, Section, patch, require_file
 from emendate.adapters._questions import OpenQuestions
 from emendate.aio import AsyncSession
+from emendate.errors import EmendError
 from emendate.workspace import Session, Tool
 
 __all__ = ["PatchEditor", "apply_patch_tool", "function_tools"]
 
-_TOOL = "apply"
+# The names that a model knows which has the hosted tool.
+_PROFILE = "codex"
+_TOOL = "apply_patch"
+_VERBS = {"create_file": "Add", "update_file": "Update", "delete_file": "Delete"}
 
 
 class PatchEditor:
     """An `ApplyPatchEditor`: operations of a hosted `apply_patch`, applied to the files of a session.
 
-    Paths are relative to the first directory of the workspace. A refused operation has the status `failed`, and its output
-    is the error with the next call that works.
+    Paths are relative to the first directory of the workspace. An operation changes the file of its `path` (and
+    `move_to`) and no other, so a program may decide by them; lines of `diff` that name another file are refused. A
+    refused operation has the status `failed`, and its output is the error with the next call that works.
     """
 
     def __init__(self, session: Session) -> None:
@@ -45,25 +51,31 @@ class PatchEditor:
         self, context: RunContextWrapper[Any], operation: ApplyPatchOperation, call_id: str
     ) -> bool:
         """True if a rule asks for approval. It holds for the change of the files as they are now."""
-        input = _input(operation)
-        return self._questions.needed(self._session, input["input"], _TOOL, input, None)
+        try:
+            input = self._input(operation)
+        except EmendError:
+            return False
+        return self._questions.needed(self._session, input["input"], _TOOL, input, _PROFILE)
 
     async def _apply(self, operation: ApplyPatchOperation) -> ApplyPatchResult:
-        input = _input(operation)
+        try:
+            input = self._input(operation)
+        except EmendError as error:
+            return ApplyPatchResult(status="failed", output=str(error))
         session = self._questions.approved(self._session, input["input"])
-        reply = await AsyncSession(session).call(_TOOL, input)
+        reply = await AsyncSession(session).call(_TOOL, input, profile=_PROFILE)
         return ApplyPatchResult(status="completed" if reply.ok else "failed", output=reply.text)
 
+    def _input(self, operation: ApplyPatchOperation) -> dict[str, str]:
+        """The whole patch of an operation, whose `diff` is only its body.
 
-def _input(operation: ApplyPatchOperation) -> dict[str, str]:
-    """The whole patch of an operation, whose `diff` is only its body."""
-    verb = {"create_file": "Add", "update_file": "Update", "delete_file": "Delete"}[operation.type]
-    lines = [f"*** {verb} File: {operation.path}"]
-    if operation.move_to:
-        lines.append(f"*** Move to: {operation.move_to}")
-    if operation.diff and operation.type != "delete_file":
-        lines.append(operation.diff.removesuffix("\n"))
-    return {"input": "\n".join(["*** Begin Patch", *lines, "*** End Patch", ""]), "format": "apply_patch"}
+        Raises `EmendError` if it names another file than the operation, which is all that a program knows of it.
+        """
+        body = operation.diff if operation.type != "delete_file" else None
+        text = patch([Section(_VERBS[operation.type], operation.path, operation.move_to, body or "")])
+        if operation.type != "create_file":
+            require_file(self._session, operation.path)
+        return {"input": text, "format": FORMAT}
 
 
 def apply_patch_tool(session: Session) -> ApplyPatchTool:

@@ -30,8 +30,14 @@ class EmendTool(smolagents.Tool):
         self._session, self._profile, self._approve = session, profile, approve
         super().__init__()
 
-    def forward(self, **input: Any) -> str:
-        """Calls the tool."""
+    def forward(self, *values: Any, **input: Any) -> str:
+        """Calls the tool. Values without names are those of the first inputs, as a prompt for code shows them."""
+        if len(values) > len(self.inputs):
+            raise TypeError(f"{self.name} takes {len(self.inputs)} arguments, and not {len(values)}")
+        named = dict(zip(self.inputs, values, strict=False))
+        if twice := named.keys() & input.keys():
+            raise TypeError(f"{self.name} got {min(twice)!r} twice")
+        input = {**named, **input}
         given = {name: value for name, value in input.items() if value is not None}
         return asked_and_answered(self._session, self.name, given, self._profile, self._approve).text
 

@@ -16,7 +16,8 @@ on an error), `format`, `tier` (string), `edits`, `added`, `removed` (uint32), `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from emendate import _emendate
@@ -47,7 +48,7 @@ def apply_many(
     none of their own. Usual columns: ok, code, after, format, tier, added, removed.
     """
     inputs = _names(before=before, edit=edit, path=path, format_column=format_column)
-    return _emendate.apply_many(batch, inputs, format, match, columns, threads, max_bytes, max_steps)
+    return _emendate.apply_many(_checked(batch), inputs, format, match, columns, threads, max_bytes, max_steps)
 
 
 def diff_many(
@@ -66,7 +67,7 @@ def diff_many(
     Usual columns: ok, code, diff, added, removed.
     """
     inputs = _names(before=before, after=after, path=path)
-    return _emendate.diff_many(batch, inputs, to, columns, threads, max_steps)
+    return _emendate.diff_many(_checked(batch), inputs, to, columns, threads, max_steps)
 
 
 def convert_many(
@@ -88,7 +89,7 @@ def convert_many(
     Usual columns: ok, code, diff, format.
     """
     inputs = _names(before=before, edit=edit, path=path, format_column=format_column)
-    return _emendate.convert_many(batch, inputs, to, format, match, columns, threads, max_steps)
+    return _emendate.convert_many(_checked(batch), inputs, to, format, match, columns, threads, max_steps)
 
 
 def apply_files_many(
@@ -112,7 +113,7 @@ def apply_files_many(
     Usual columns: ok, code, files, format, tier, added, removed.
     """
     inputs = _names(files=files, edit=edit, path=path, format_column=format_column)
-    return _emendate.apply_files_many(batch, inputs, format, match, columns, threads, max_bytes, max_steps)
+    return _emendate.apply_files_many(_checked(batch), inputs, format, match, columns, threads, max_bytes, max_steps)
 
 
 def reward_many(
@@ -141,7 +142,7 @@ def reward_many(
     """
     inputs = _names(before=before, edit=edit, path=path, format_column=format_column, expected=expected)
     rule = reward_rule(reward, tier_penalty)
-    return _emendate.reward_many(batch, inputs, rule, format, match, columns, threads, max_steps)
+    return _emendate.reward_many(_checked(batch), inputs, rule, format, match, columns, threads, max_steps)
 
 
 def reward_rule(measure: str, tier_penalty: float | Mapping[str, float]) -> tuple[str, float, dict[str, float]]:
@@ -149,6 +150,29 @@ def reward_rule(measure: str, tier_penalty: float | Mapping[str, float]) -> tupl
     if isinstance(tier_penalty, Mapping):
         return measure, 0.0, dict(tier_penalty)
     return measure, tier_penalty, {}
+
+
+def _checked(batch: Any) -> Any:
+    """A stream of pyarrow, whose batches are compared with its schema: pyarrow does not, and a reader of the interface
+    has to trust it."""
+    pyarrow: Any = sys.modules.get("pyarrow")
+    if pyarrow is None or not isinstance(batch, pyarrow.RecordBatchReader):
+        return batch
+    schema: Any = batch.schema
+    announced = _layout(schema)
+
+    def batches() -> Iterator[Any]:
+        for number, read in enumerate(batch, 1):
+            if (found := _layout(read.schema)) != announced:
+                raise ValueError(f"batch {number} has the columns {found}, and the stream announced {announced}")
+            yield read
+
+    return pyarrow.RecordBatchReader.from_batches(schema, batches())
+
+
+def _layout(schema: Any) -> str:
+    """The names and types of columns."""
+    return ", ".join(f"{column.name}: {column.type}".replace(" not null", "") for column in schema)
 
 
 def _names(**columns: object) -> list[str | None]:

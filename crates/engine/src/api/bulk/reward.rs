@@ -61,11 +61,11 @@ pub struct RewardRule {
 impl RewardRule {
     /// Creates a rule.
     ///
-    /// Errors: `call.invalid` for a name that no tier has.
+    /// Errors: `call.invalid` for a name that no tier has, and for a penalty that is not from 0.0 to 1.0.
     pub fn new(measure: RewardMeasure, penalty: f64, penalties: BTreeMap<String, f64>) -> Result<RewardRule> {
         let tiers = Tier::ALL.map(Tier::name);
-        if let Some(number) = penalties.values().chain([&penalty]).find(|number| !number.is_finite()) {
-            return Err(Error::new(Code::CallInvalid, format!("A penalty of {number} is not a number."))
+        if let Some(number) = penalties.values().chain([&penalty]).find(|number| !(0.0..=1.0).contains(*number)) {
+            return Err(Error::new(Code::CallInvalid, format!("A penalty of {number} is out of range."))
                 .next("Give a number from 0.0 to 1.0."));
         }
         match penalties.keys().find(|name| !tiers.contains(&name.as_str())) {

@@ -77,6 +77,36 @@ impl BulkTask {
         }
     }
 
+    /// Returns the names of all columns that results of the task can have. The others would only have zeros or nulls.
+    pub fn columns(&self) -> &'static [&'static str] {
+        match self {
+            BulkTask::Apply { .. } => &[
+                "ok", "code", "after", "format", "tier", "edits", "added", "removed", "spans", "notes", "message",
+                "next", "diff",
+            ],
+            BulkTask::ApplyFiles { .. } => {
+                &["ok", "code", "files", "format", "tier", "edits", "added", "removed", "notes", "message", "next"]
+            }
+            BulkTask::Diff { .. } => &["ok", "code", "diff", "added", "removed", "spans", "message", "next"],
+            BulkTask::Convert { .. } => &["ok", "code", "diff", "format", "notes", "message", "next"],
+            BulkTask::Reward { .. } => &[
+                "reward", "ok", "code", "after", "format", "tier", "edits", "added", "removed", "spans", "notes",
+                "message", "next",
+            ],
+        }
+    }
+
+    /// Checks the names of columns of results.
+    ///
+    /// Errors: `call.invalid` for one that results of the task do not have.
+    pub fn check_columns<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> Result<()> {
+        match names.find(|name| !self.columns().contains(name)) {
+            Some(name) => Err(Error::new(Code::CallInvalid, format!("The results have no column `{name}`."))
+                .next(format!("Use some of: {}.", self.columns().join(", ")))),
+            None => Ok(()),
+        }
+    }
+
     /// Checks the names of formats that the task has for all rows: a mistake in one of them is the caller's, and not one
     /// of every row.
     ///
