@@ -244,8 +244,7 @@ fn differences(
     mut text: String,
 ) -> Result<Answer> {
     if part.from > 0 && part.from >= all.len() {
-        let what =
-            format!("The number of changed files is {}, so none follows the first {}.", all.len(), part.from);
+        let what = format!("The number of changed files is {}, so none follows the first {}.", all.len(), part.from);
         return Err(Error::new(Code::CallInvalid, what).next(Advice::named(
             "Omit {from} for the first files, or give the number that the previous reply named.",
         )));
