@@ -235,7 +235,9 @@ pub(crate) fn reply(context: &CliContext<'_>, reply: &Reply, view: ChangeView, c
                     let mut answer = for_people(answer, tool, context.global.utc);
                     if tool == "read" && answer.text.is_empty() {
                         // Standard output is the file, which is empty.
-                        std::mem::take(&mut answer.reminders).iter().for_each(|text| note(text));
+                        for text in std::mem::take(&mut answer.reminders) {
+                            note(&text);
+                        }
                     }
                     out.answer(&answer, colors)
                 }

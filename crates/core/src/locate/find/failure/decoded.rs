@@ -90,7 +90,7 @@ impl DecodedTexts {
 fn without_hashes(search: &MatchSearch<'_>) -> Option<DecodedTexts> {
     let mut last = None;
     let mut rows = Vec::with_capacity(search.pattern.old.len());
-    for line in search.pattern.old.iter() {
+    for line in &search.pattern.old {
         let (number, text) = hashed_row(line)?;
         if last.is_some_and(|last| number != last + 1) {
             return None;
