@@ -57,7 +57,7 @@ fn has_lines_of_deletions(base: &Snapshot, target: &Snapshot, now: &Snapshot) ->
     if deletions.peek().is_none() {
         return false;
     }
-    let lines = |version: &Snapshot, span: Span| version.raw()[span.range()].iter().filter(|&&it| it == b'\n').count();
+    let lines = |version: &Snapshot, span: Span| memchr::memchr_iter(b'\n', &version.raw()[span.range()]).count();
     let mut grown = diff::raw_hunks(target, now);
     grown.retain(|&(old, new)| lines(now, new) > lines(target, old));
     deletions.any(|at| {
