@@ -163,6 +163,12 @@ fn is_same_but_for_quotes(old: &str, file: &str) -> bool {
     old == file || fold::differ_in_quotes_only(old, file)
 }
 
+/// True for a line that the file has once, so that it names its place.
+fn is_unique(search: &MatchSearch<'_>, line: &str, trim: TrimLine) -> bool {
+    let is_same = |at: &&usize| trim(line) == trim(search.line(**at));
+    search.index.similar_lines(line).is_some_and(|similar| similar.lines.iter().filter(is_same).count() == 1)
+}
+
 /// True for a place that shares less than half of the lines with each other place. Neighbours may share a few lines.
 fn is_apart(lines: &Range<usize>, taken: &[MatchedLines]) -> bool {
     taken.iter().all(|at| {
@@ -204,7 +210,11 @@ impl<'w, 'a> SubstantialLines<'w, 'a> {
             let by_count = self.are_most(found.count) && found.count > most;
             // A place with the dropped line, but without another one, is as likely as one without the dropped line.
             let is_only_one_missing = self.are_most(found.count) || found.count + 1 >= self.at.len();
-            let dropped = found.dropped.filter(|_| found.count >= most && is_only_one_missing);
+            let is_disjoint =
+                taken.iter().all(|at| found.lines.end <= at.lines.start || at.lines.end <= found.lines.start);
+            let dropped = found.dropped.filter(|&at| {
+                found.count >= most && is_only_one_missing && is_disjoint && is_unique(search, self.old[at], trim)
+            });
             let height = start..(start + self.old.len()).min(search.lines().count());
             let lines = found.lines.start.min(height.start)..found.lines.end.max(height.end);
             let is_rival = by_kept || by_count || is_twin || dropped.is_some();
