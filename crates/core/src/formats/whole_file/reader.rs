@@ -412,8 +412,7 @@ impl WholeFileReader {
         // If the fence ends in CRLF as well, the CRLF comes from how the text was sent.
         draft.text.push_str(if self.crlf && !self.opened_crlf { "\r\n" } else { "\n" });
         // Whether the indentation of a fence is removed from its text is known at its end.
-        let may_lose_margin = !self.margin.is_empty() && matches!(draft.end, TextEnd::Fence { .. });
-        if !may_lose_margin {
+        if self.margin.is_empty() || !matches!(draft.end, TextEnd::Fence { .. }) {
             let sure = draft.ends.map_or(draft.text.len(), |end| draft.text[..end].rfind('\n').map_or(0, |at| at + 1));
             emit(&mut draft, sure, out);
         }
@@ -460,8 +459,7 @@ fn tail(line: &str) -> WholeFileState {
 /// Emits events for the lines of a file up to an offset.
 fn emit(draft: &mut TextDraft, to: usize, out: &mut Vec<StreamEvent>) {
     if draft.path.is_some() && to > draft.emitted {
-        let lines = draft.text[draft.emitted..to].split_inclusive('\n');
-        let lines = lines.map(without_line_end);
+        let lines = draft.text[draft.emitted..to].split_inclusive('\n').map(without_line_end);
         out.extend(lines.map(|line| StreamEvent::Line { kind: HunkLineKind::Added, text: line.to_owned() }));
         draft.emitted = to;
     }

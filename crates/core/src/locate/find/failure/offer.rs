@@ -6,12 +6,18 @@ use super::part::{SimilarPart, find_part};
 use super::{EXPLANATION_STEPS_MAX, OFFERED_BYTES_MAX, in_fields, offered, old_string};
 use crate::advice;
 use crate::advice::{Advice, Phrase};
-use crate::locate::find::search::MatchSearch;
+use crate::locate::find::search::{MatchSearch, PatternLines};
+use crate::locate::find::transplant;
 use crate::text::fold::{indent_of, is_blank};
 use crate::text::tokens::tokens;
 use crate::work;
 use memchr::memmem;
-use std::collections::HashSet;
+use std::borrow::Cow;
+
+/// Maximum number of cells (lines × lines) that are compared to find kept lines.
+const KEPT_CELLS_MAX: usize = 1_000_000;
+/// Maximum bytes of a line that is named in the advice.
+const NAMED_LINE_BYTES_MAX: usize = 100;
 
 /// Facts about a failure that decide how lines of the file are offered.
 #[derive(Clone, Copy)]
@@ -26,13 +32,13 @@ pub(super) struct OfferRules {
 pub(super) struct OfferedText {
     pub(super) text: String,
     /// The end of a sentence that begins with "write the new text"; empty if the new text of the call fits.
-    new_text: &'static str,
+    new_text: Cow<'static, str>,
 }
 
 impl OfferedText {
     /// Returns the advice to repeat the call with the text; `lines` names its lines.
     pub(super) fn advice(&self, search: &MatchSearch<'_>, lines: &str) -> Advice {
-        let (text, new_text) = (&*self.text, self.new_text);
+        let (text, new_text) = (&*self.text, &*self.new_text);
         if text.len() > OFFERED_BYTES_MAX || search.find.old == text {
             let read = format!("If these lines are meant, read {lines} again and copy them");
             return in_fields(
@@ -44,7 +50,7 @@ impl OfferedText {
         let mut parts = vec!["If these lines are meant, repeat the call with ".into(), old_string(text)];
         let mut plain = format!("If these lines are meant, send them as they are in the file: {}", offered(text));
         if !new_text.is_empty() {
-            parts.extend(["; write ".into(), Phrase::Field("new_string"), new_text.into(), ", too.".into()]);
+            parts.extend(["; write ".into(), Phrase::Field("new_string"), new_text.to_owned().into(), ", too.".into()]);
             plain = format!("{plain}; write the new text{new_text}, too.");
         }
         in_fields(search, Advice::new(parts), plain)
@@ -54,22 +60,56 @@ impl OfferedText {
 /// Returns the text of the nearest lines that may be meant by the old text.
 pub(super) fn offered_text(search: &MatchSearch<'_>, nearest: &NearestLines, rules: OfferRules) -> OfferedText {
     let (text, has_same_ends) = text_in_place_of(search, nearest, rules.shifts);
-    let new_text = match (rules.repairs, has_same_ends, keeps_other_lines(search, &text)) {
-        (true, ..) => " without line numbers, escapes and entities that the file does not have",
-        (false, false, false) => " for all of that text",
-        (false, false, true) => " for all of that text, with the lines that it keeps as they are in the file",
-        (false, true, true) => " with the lines that it keeps as they are in the file",
-        (false, true, false) => "",
+    let new_text = match (rules.repairs, has_same_ends, kept_lines(search, &text)) {
+        (true, ..) => " without line numbers, escapes and entities that the file does not have".into(),
+        (false, true, KeptLines::AsInFile) => "".into(),
+        (false, true, KeptLines::OneDiffers { old, file }) => format!(" with `{file}` in place of `{old}`").into(),
+        (false, true, KeptLines::Differ) => " with the file's text in the lines that it does not change".into(),
+        (false, false, KeptLines::AsInFile) => " for all of that text".into(),
+        (false, false, _) => " for all of that text, with the file's lines where it changes nothing".into(),
     };
     OfferedText { text, new_text }
 }
 
-/// Returns whether the new text keeps a line of the old text that the file has in another form: the call would write
-/// the caller's form of it.
-fn keeps_other_lines(search: &MatchSearch<'_>, offered: &str) -> bool {
-    let lines = |text| str::lines(text).map(str::trim).filter(|line| !line.is_empty()).collect::<HashSet<&str>>();
-    let (old, new, offered) = (lines(&search.find.old), lines(search.new), lines(offered));
-    old.iter().any(|line| new.contains(line) && !offered.contains(line))
+/// The lines that the old and the new text share, compared with the offered text. If the call is repeated with that text
+/// and the same new text, each difference is written into the file.
+enum KeptLines<'s> {
+    AsInFile,
+    /// Only this line differs.
+    OneDiffers {
+        old: &'s str,
+        file: &'s str,
+    },
+    Differ,
+}
+
+fn kept_lines<'s>(search: &MatchSearch<'s>, text: &'s str) -> KeptLines<'s> {
+    let PatternLines { old, new, .. } = &*search.pattern;
+    if (old.len() + new.len()).saturating_mul(old.len()) > KEPT_CELLS_MAX {
+        return KeptLines::Differ;
+    }
+    let changes = transplant::changes(old, new);
+    let files: Vec<&str> = text.lines().map(str::trim).collect();
+    let is_kept = |at: &usize| !is_blank(old[*at]) && !changes.iter().any(|(from, _)| from.contains(at));
+    // The first and the last line may be parts of lines.
+    let is_there = |at: usize| {
+        let line = old[at].trim();
+        let is_last = at + 1 == old.len() && !search.find.old.ends_with('\n');
+        files.iter().any(|file| {
+            *file == line
+                || at == 0 && is_last && file.contains(line)
+                || at == 0 && file.ends_with(line)
+                || is_last && file.starts_with(line)
+        })
+    };
+    let mut missing = (0..old.len()).filter(is_kept).filter(|at| !is_there(*at));
+    match (missing.next(), missing.next()) {
+        (None, _) => KeptLines::AsInFile,
+        (Some(at), None) if files.len() == old.len() && files[at].len().max(old[at].len()) <= NAMED_LINE_BYTES_MAX => {
+            KeptLines::OneDiffers { old: old[at].trim(), file: files[at] }
+        }
+        _ => KeptLines::Differ,
+    }
 }
 
 /// Returns the text that the old text is replaced by, and whether it begins and ends like it. With `shifts`, lines are
@@ -125,4 +165,26 @@ fn has_same_ends(old: &str, text: &str) -> bool {
 
 fn is_unique(search: &MatchSearch<'_>, text: &str) -> bool {
     memmem::find_iter(search.text.as_bytes(), text.as_bytes()).nth(1).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::locate::find::testing::{edit, refuse};
+
+    #[test]
+    fn advice_names_kept_lines_that_differ() {
+        let file = "host = a\nport = 8080\nretries = 3\ndebug = no\n";
+        let old = "host = a\nport = 80\nretries = 3\ndebug = no\n";
+        let new = old.replace("no", "yes");
+        let error = refuse(file, old, &new).to_string();
+        assert!(error.contains("; write new_string with `port = 8080` in place of `port = 80`, too."), "{error}");
+        let new = new.replace("port = 80", "port = 8080");
+        assert_eq!(edit(file, file, &new), file.replace("no", "yes"));
+        let old_twice = old.replace("= 3", "= 2");
+        let error = refuse(file, &old_twice, &old_twice.replace("no", "yes")).to_string();
+        assert!(error.contains("; write new_string with") && !error.contains("in place of"), "{error}");
+        // The differing line is the changed one.
+        let error = refuse(file, old, &old.replace("port = 80", "port = 81")).to_string();
+        assert!(error.contains("repeat the call with") && !error.contains("; write"), "{error}");
+    }
 }
