@@ -30,8 +30,12 @@ pub(super) fn covering(call: Call<'_>, root: usize, logged: &LogEntry) -> Option
     first_hiding(call, root, logged, &later).cloned()
 }
 
-/// Adds to the conflict of an operation which later one changed the same lines.
-pub(super) fn changed_by(error: Error, later: &LogEntry) -> Error {
+/// Adds to the conflict of an operation which later one of the same session changed the same lines. Advice about a move
+/// is better than this.
+pub(super) fn changed_by(call: Call<'_>, error: Error, later: Option<LogEntry>) -> Error {
+    let is_own = |later: &LogEntry| *later.operation.session == *call.caller.session;
+    let is_move = |later: &LogEntry| later.operation.files.iter().any(|file| file.moved_from.is_some());
+    let Some(later) = later.filter(|later| is_own(later) && !is_move(later)) else { return error };
     error.next(format!("Undo operation {} first.", later.id)).fact("later", later.id.to_string()).evidence(format!(
         "Operation {} ({}) changed the same lines and is in effect.",
         later.id,

@@ -206,12 +206,8 @@ fn take_back(
             return Err(nothing);
         }
         Err(error) if error.code() == Code::OperationConflict => {
-            let later =
-                all.first().filter(|_| is_named && all.len() == 1).and_then(|named| covering(call, root, named));
-            return Err(match later {
-                Some(later) if *later.operation.session == *call.caller.session => changed_by(error, &later),
-                _ => error,
-            });
+            let named = all.first().filter(|_| is_named && all.len() == 1);
+            return Err(changed_by(call, error, named.and_then(|named| covering(call, root, named))));
         }
         done => done?,
     };
