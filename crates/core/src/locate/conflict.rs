@@ -15,8 +15,13 @@ use crate::text::span::Span;
 use crate::work::{self, STEP_BYTES};
 use memchr::memmem;
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use xxhash_rust::xxh3::xxh3_64;
+
+mod repetition;
+
+use repetition::{DuplicateIndex, repeated_hunks, target};
+pub(crate) use repetition::{has_repeated_hunks, repetitions};
 
 /// Maximum number of conflicts listed in one reply.
 const LISTED_CONFLICTS_MAX: usize = 50;
@@ -89,74 +94,6 @@ fn in_turn() -> Phrase {
 
 type Clash = (ConflictKind, usize, usize);
 
-/// The target of an operation: its text and hints. Equal texts with different hints may be different places.
-type OpTarget<'a> = (&'a str, Option<usize>, Option<&'a str>);
-
-/// Returns the target of an operation that searches for a text, or that fills a blank file, whose text is empty.
-fn target(op: &Op) -> Option<OpTarget<'_>> {
-    match &op.at {
-        Locator::Find(find) => Some((&find.old, find.line, find.at.as_deref())),
-        Locator::Blank => Some(("", None, None)),
-        _ => None,
-    }
-}
-
-/// For each operation, returns the earlier one that is identical, if any.
-pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
-    let mut repeated = vec![None; ops.len()];
-    if ops.len() < 2 {
-        return repeated;
-    }
-    let mut first = DuplicateIndex::default();
-    for (index, op) in ops.iter().enumerate() {
-        if let Some(own) = target(op) {
-            let key = xxh3_64(own.0.as_bytes()) ^ xxh3_64(op.text.as_bytes()).rotate_left(32);
-            let is_same = |other: usize| target(&ops[other]) == Some(own) && ops[other].text == op.text;
-            repeated[index] = Some(first.of(key, index, is_same)).filter(|&known| known < index);
-        }
-    }
-    repeated
-}
-
-/// Adds to the repetitions the hunks that are identical to an earlier one and were found at the same place.
-pub(crate) fn add_repeated_hunks(repeated: &mut [Option<usize>], ops: &[Op], placed: &[Result<PlacedOp>]) {
-    let hunk = |at: usize| if let Locator::Hunk(hunk) = &ops[at].at { Some(&hunk.lines) } else { None };
-    let mut first = DuplicateIndex::default();
-    for index in (0..ops.len()).filter(|_| ops.len() > 1) {
-        let (Some(lines), Ok(own)) = (hunk(index), &placed[index]) else { continue };
-        let Some(splice) = own.splices.first() else { continue };
-        let is_same = |other: usize| {
-            hunk(other) == Some(lines) && placed[other].as_ref().is_ok_and(|other| has_same_places(own, other))
-        };
-        let known = first.of(((splice.span.start() as u64) << 32) ^ splice.span.len() as u64, index, is_same);
-        repeated[index] = Some(known).filter(|&known| known < index);
-    }
-}
-
-/// Returns whether two operations replace the same text by the same.
-fn has_same_places(one: &PlacedOp, other: &PlacedOp) -> bool {
-    one.splices.len() == other.splices.len()
-        && one.splices.iter().zip(&other.splices).all(|(a, b)| a.span == b.span && a.text == b.text)
-}
-
-/// Finds the first of several equal items, by a hash that is much faster than that of the standard map; only items with
-/// equal hashes are compared.
-#[derive(Default)]
-struct DuplicateIndex(HashMap<u64, usize>);
-
-impl DuplicateIndex {
-    fn of(&mut self, key: u64, index: usize, same: impl Fn(usize) -> bool) -> usize {
-        let mut key = key;
-        loop {
-            match *self.0.entry(key).or_insert(index) {
-                first if first == index || same(first) => return first,
-                // Two different items have the same hash.
-                _ => key = key.wrapping_add(1),
-            }
-        }
-    }
-}
-
 /// Checks edits that are to be applied together for conflicts.
 pub(crate) fn check(
     base: &Snapshot,
@@ -172,6 +109,7 @@ pub(crate) fn check(
     let contradicting: HashSet<(usize, usize)> = clashes.iter().map(|&(_, a, b)| (a, b)).collect();
     clashes.extend(overlapping(placed, repeated).into_iter().filter(|&(_, a, b)| !contradicting.contains(&(a, b))));
     clashes.extend(unmet(ops, placed));
+    clashes.extend(repeated_hunks(ops, placed));
     let taken: HashSet<(usize, usize)> = clashes.iter().map(|&(_, a, b)| (a, b)).collect();
     let made = created(base, ops, placed, repeated, needles);
     clashes.extend(made.into_iter().filter(|&(_, a, b)| !taken.contains(&(a, b)) && !taken.contains(&(b, a))));
@@ -194,10 +132,14 @@ fn report_hunks(clashes: &[Clash], hunks: &[&Hunk]) -> Option<Error> {
     let mut error = Error::new(kind.code(), "Hunks of the patch conflict with each other; nothing was written.");
     for &(_, first, second) in clashes.iter().take(LISTED_CONFLICTS_MAX) {
         let (one, two) = (hunk_name(hunks, first), hunk_name(hunks, second));
-        error =
-            error.evidence(format!("- {one} and {two} change the same lines, or one changes what the other expects"));
+        error = error.evidence(if hunks[first].lines == hunks[second].lines {
+            format!("- {two} is identical to {one}, and its place occurs once")
+        } else {
+            format!("- {one} and {two} change the same lines, or one changes what the other expects")
+        });
     }
-    let next = "Merge the hunks that overlap into one, using the lines of the file as they are now.";
+    let next =
+        "Merge the hunks that overlap into one, using the lines of the file as they are now; omit repeated hunks.";
     Some(error.next(next).fact("conflicts", listed(clashes)))
 }
 

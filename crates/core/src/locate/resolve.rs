@@ -209,8 +209,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
     find::check_amount(places, repeated_bytes)?;
     // If the rest was not tried after many failures, only the operations that were tried are reported.
     let tried = &ops[..placed.len()];
-    let mut repeated = conflict::repetitions(tried);
-    conflict::add_repeated_hunks(&mut repeated, tried, &placed);
+    let repeated = conflict::repetitions(tried);
     if !settled && let Some(error) = conflict::check(base, tried, &placed, &repeated, needles) {
         return Err(error);
     }
@@ -324,6 +323,8 @@ fn as_needed(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<R
         matches!(error.code(), Code::MatchNotFound | Code::EditDependency | Code::EditOverlap | Code::EditNoChange);
     if depends
         && ops.len() > 1
+        // The second one would be made once more, in the result of the first one.
+        && !conflict::has_repeated_hunks(ops)
         // Applying them in one pass was just tried. A failure makes the result useless, so the first one ends it.
         && let Ok(mut resolved) = one_by_one(base, ops, ResolveSettings { partial: false, ..settings }, 1)
     {

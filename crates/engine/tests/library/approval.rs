@@ -200,30 +200,6 @@ fn question_about_a_move_shows_the_new_path() {
 }
 
 #[test]
-fn corrected_text_that_the_file_has_declines_the_change() {
-    let mut fixture = asking();
-    let ask = expect_question(&fixture, &fixture.edit("a.txt", "two", "2"));
-    fixture.caller.approval = Some(Approval::granted(ask["seal"].as_str().unwrap()));
-    ok(&fixture.edit("a.txt", "two", "2"));
-    fixture.caller.approval = None;
-    let reply = fixture.call("undo", json!({}));
-    let ask = question(reply.result.as_ref().unwrap_err()).unwrap()["seal"].clone();
-    let texts = vec![(fixture.path("a.txt"), "one\n2\n".to_owned())];
-    fixture.caller.approval = Some(Approval { texts, ..Approval::granted(ask.as_str().unwrap()) });
-    let reply = fixture.call("undo", json!({}));
-    assert_eq!(code(&reply), "access.ask");
-    assert!(
-        reply.text().contains("declined") && reply.text().contains("the one that the file has"),
-        "{}",
-        reply.text()
-    );
-    // The operation is in effect, and does not count as undone.
-    let operations = fixture.call("history", json!({})).to_json()["data"]["operations"].clone();
-    assert_eq!(operations.as_array().unwrap().len(), 1, "{operations}");
-    assert_eq!(fixture.get("a.txt"), "one\n2\n");
-}
-
-#[test]
 fn text_that_the_encoding_cannot_express_is_asked_for_again() {
     let mut fixture = asking();
     std::fs::write(fixture.path("a.txt"), b"one\ntwo \xE4\n").unwrap();
