@@ -113,7 +113,7 @@ mod tests {
 
     fn file_write((path, FileVersion { bytes, meta, .. }): &(SafePath, FileVersion)) -> FileWrite<'_> {
         FileWrite {
-            path: path,
+            path,
             precondition: Precondition::Version { bytes, meta },
             new_state: NewState::content(&[b"new"]),
         }
