@@ -14,8 +14,6 @@ ROOT = Path(__file__).resolve().parents[3]
 COUNT = int(os.environ.get("EMEND_BULK_ROWS", "100000"))
 # For a second way to call an engine, and for workers that are killed.
 FEWER = COUNT // 5
-# A wheel without optimisation is slow enough for a machine to be lost in the middle of fewer rows.
-CLUSTER_COUNT = int(os.environ.get("EMEND_BULK_CLUSTER_ROWS", COUNT))
 FORMATS = ["search_replace", "unified_diff", "apply_patch"]
 COLUMNS = ["ok", "code", "after", "format", "tier", "edits", "added", "removed", "message"]
 # A row takes at most that much work, so that hostile ones do not make the tests long.
