@@ -112,11 +112,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     fn file_write((path, FileVersion { bytes, meta, .. }): &(SafePath, FileVersion)) -> FileWrite<'_> {
-        FileWrite {
-            path,
-            precondition: Precondition::Version { bytes, meta },
-            new_state: NewState::content(&[b"new"]),
-        }
+        FileWrite { path, precondition: Precondition::Version { bytes, meta }, new_state: NewState::content(&[b"new"]) }
     }
 
     /// Files with distinct contents beneath a root, with a journal next to it.
