@@ -55,8 +55,10 @@ impl UndoConflict<'_> {
             return self.error(&format!("{}.", moved.description())).next(moved.advice(self.call, self.logged.id));
         }
         let calls = [
-            self.restore_call(restored)
-                .map(|restore| advice!["To put the file back as it was before this operation, call ", restore, "."]),
+            self.has_version_before(restored, None).then(|| {
+                let restore = self.restore_call(restored);
+                advice!["To put the file back as it was before this operation, call ", restore, "."]
+            }),
             // A client without `restore` can undo the operation that removed the file.
             self.removal().map(|removed| {
                 let undo = Phrase::Call("undo", json!({ "id": removed.id.to_string() }));
@@ -69,13 +71,20 @@ impl UndoConflict<'_> {
         self.error("the file is gone.").next(advice)
     }
 
-    /// Returns the call that restores the version before the operation, if the history has it.
-    fn restore_call(&self, restored: &SafePath) -> Option<Phrase> {
-        let change = self.logged.operation.files.iter().find(|file| file.path == key(restored))?;
-        let kept = history_content(&self.call, self.root, change.before?, None);
-        let id = format!("{}^", self.logged.id);
-        let call = || Phrase::Call("restore", raw_path::call(restored.absolute(), json!({ "id": id })));
-        matches!(kept, Ok(Some(_))).then(call)
+    /// The change of a file by the operation. A path behind a link that was a directory then is not in the history.
+    fn change_of(&self, path: &SafePath) -> Option<&FileChange> {
+        self.logged.operation.files.iter().find(|file| file.path == key(path))
+    }
+
+    /// Returns whether the history has the version of a file before the operation.
+    fn has_version_before(&self, path: &SafePath, now: Option<&LoadedFile>) -> bool {
+        let before = self.change_of(path).and_then(|change| change.before);
+        before.is_some_and(|before| matches!(history_content(&self.call, self.root, before, now), Ok(Some(_))))
+    }
+
+    /// The call that restores the version of a file before the operation.
+    fn restore_call(&self, path: &SafePath) -> Phrase {
+        Phrase::Call("restore", raw_path::call(path.absolute(), json!({ "id": format!("{}^", self.logged.id) })))
     }
 
     /// Returns the operation that removed the file, if this session may undo it.
@@ -103,21 +112,16 @@ impl UndoConflict<'_> {
     /// Creates the error with the advice to restore the file, if its earlier content is available.
     pub(super) fn refuse(&self, what: &str, now: Option<&LoadedFile>) -> Error {
         let error = self.error(what);
-        let restore = || {
-            let id = format!("{}^", self.logged.id);
-            Phrase::Call("restore", raw_path::call(self.path.absolute(), json!({ "id": id })))
+        // A file that the operation created is not there in the version before it.
+        let effect = if self.change_of(self.path).is_some_and(|change| change.before.is_none()) {
+            "Keep the file; or, to remove it with the later changes, call "
+        } else if self.has_version_before(self.path, now) {
+            "Make the change with an edit; or, to put the whole file back, call "
+        } else {
+            return self.with_replacements(error).next("Make the change with an edit.");
         };
-        // A path behind a link that was a directory then is not in the history.
-        let change = self.logged.operation.files.iter().find(|file| file.path == key(self.path));
-        let effect = match change.map(|change| change.before) {
-            // A file that the operation created is not there in the version before it.
-            Some(None) => "Keep the file; or, to remove it with the later changes, call ",
-            Some(Some(before)) if matches!(history_content(&self.call, self.root, before, now), Ok(Some(_))) => {
-                "Make the change with an edit; or, to put the whole file back, call "
-            }
-            Some(Some(_)) | None => return self.with_replacements(error).next("Make the change with an edit."),
-        };
-        error.next(advice![effect, restore(), "."].or("Read the file and make the change with an edit."))
+        let restore = self.restore_call(self.path);
+        error.next(advice![effect, restore, "."].or("Read the file and make the change with an edit."))
     }
 
     fn error(&self, what: &str) -> Error {
@@ -130,8 +134,7 @@ impl UndoConflict<'_> {
     /// Adds the texts that the operation replaced, as far as they are short. The log has them, also if it has neither
     /// version of the file.
     fn with_replacements(&self, error: Error) -> Error {
-        let change = self.logged.operation.files.iter().find(|file| file.path == key(self.path));
-        let sides = change.and_then(|change| change.before.zip(change.after));
+        let sides = self.change_of(self.path).and_then(|change| change.before.zip(change.after));
         let found = sides.and_then(|(before, after)| {
             self.call.history(self.root).replacements(after.content, before.content).ok().flatten()
         });
