@@ -21,6 +21,7 @@ mod place;
 mod placement;
 mod reindent;
 mod repeated_ends;
+mod symbol_ends;
 mod tabs;
 mod text_pair;
 mod triple_quotes;
@@ -36,6 +37,7 @@ use crate::work;
 use core::ops::Range;
 use old_lines::OldLines;
 use placement::PlacedFragment;
+use symbol_ends::SymbolEnds;
 use text_pair::TextPair;
 
 /// Maximum number of placeholders of one text.
@@ -215,7 +217,8 @@ fn extents_in(
     gaps: &[usize],
 ) -> Result<Vec<Extent>, String> {
     let lines: Vec<Range<usize>> = fragments.iter().map(|it| it.lines.clone()).collect();
-    let mut out: Vec<Extent> = symbols.iter().filter(|it| !hides_end(texts, it, gaps)).cloned().collect();
+    let ends = SymbolEnds::new(texts, symbols, gaps);
+    let mut out: Vec<Extent> = symbols.iter().filter(|it| ends.is_certain(it)).cloned().collect();
     if out.is_empty() {
         out = blocks::extents(texts, &lines);
     }
@@ -236,26 +239,6 @@ fn extents_in(
             it.old.start + 1
         )),
     }
-}
-
-/// True if the end of a symbol is uncertain: a placeholder in it may hide the end, so that the closing line in the text
-/// closes something else, because it has other signs than that of the file, or the placeholder is no deeper than the first
-/// line; or its last line has another depth than in the file.
-fn hides_end(texts: &TextPair<'_>, symbol: &Extent, gaps: &[usize]) -> bool {
-    let Some(depth) = texts.new.get(symbol.new.start).map(|line| indent(line)) else { return true };
-    let [from, to] = [symbol.new.start + 1, symbol.new.end].map(|end| gaps.partition_point(|gap| *gap < end));
-    let inside = gaps.get(from..to).unwrap_or_default();
-    let last =
-        |lines: &[&str], range: &Range<usize>| lines.get(range.end.saturating_sub(1)).map_or(0, |line| indent(line));
-    let is_flat = |lines: &[&str], range: &Range<usize>| {
-        range.len() > 1 && lines.get(range.start).map_or(0, |line| indent(line)) == last(lines, range)
-    };
-    if is_flat(texts.old, &symbol.old) && symbol.new.len() > 1 && !is_flat(&texts.new, &symbol.new) {
-        return true;
-    }
-    let [old, new] = [texts.old.get(symbol.old.end.saturating_sub(1)), texts.new.get(symbol.new.end.saturating_sub(1))];
-    let closes_other = old.zip(new).is_some_and(|(old, new)| beside::is_signs(new) && !same(old, new));
-    work::spend_or_end(inside.len()) || inside.iter().any(|&gap| closes_other || indent(texts.new[gap]) <= depth)
 }
 
 /// True if a text is one or more definitions from the middle of the file: no placeholder precedes them, and none that is
