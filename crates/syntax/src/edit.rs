@@ -1,10 +1,13 @@
 //! Edits of symbols, as splices of the text.
 
+use crate::edit_tail::ReplacedTail;
 use crate::grammar::{is_annotation, is_comment};
 use crate::outline::Symbol;
 use crate::parse::{ParseLimits, SyntaxTree, parse};
 use crate::path::is_blank;
 use crate::preamble::indent_of;
+use crate::reindent::TargetIndents;
+use core::ops::Range;
 use emendate_core::{Code, Error, Result, Span};
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +74,13 @@ struct SymbolRows<'p> {
     last: usize,
 }
 
+/// The lines that a new text has above the declaration.
+#[derive(Clone, Copy, Debug, Default)]
+struct LeadingLines {
+    comments: bool,
+    annotations: bool,
+}
+
 impl SyntaxTree<'_> {
     /// Returns the splices that apply `action` to `symbol`, a symbol of this text. `text` is the new text or name.
     ///
@@ -93,7 +103,7 @@ impl SyntaxTree<'_> {
         }
         let splices = match action {
             SymbolAction::Rename => self.rename(symbol, text.trim())?,
-            SymbolAction::Replace => self.replace(symbol, &rows, text),
+            SymbolAction::Replace => self.replace(symbol, &rows, text)?,
             SymbolAction::InsertBefore | SymbolAction::InsertAfter => self.insert(symbol, &rows, text, action)?,
             SymbolAction::Delete => self.delete(symbol, &rows)?,
         };
@@ -117,10 +127,26 @@ impl SyntaxTree<'_> {
         Ok(splices)
     }
 
-    /// True if the symbol shares its lines with nothing else.
+    /// True if the symbol and its annotations share their lines with nothing else.
     fn alone(&self, symbol: &Symbol, rows: &SymbolRows<'_>) -> bool {
-        let before = &self.text[rows.starts[rows.first]..symbol.span.start()];
-        is_blank(before) && self.ends_line(rows.starts, symbol.span.end(), rows.last)
+        self.is_first_of_line(symbol, rows) && self.ends_line(rows.starts, symbol.span.end(), rows.last)
+    }
+
+    /// True if only annotations and comments of the symbol are before it on its first line.
+    fn is_first_of_line(&self, symbol: &Symbol, rows: &SymbolRows<'_>) -> bool {
+        let mut at = rows.starts[rows.first];
+        loop {
+            at += indent_of(&self.text[at..symbol.span.start()]).len();
+            if at >= symbol.span.start() {
+                return true;
+            }
+            let chain = self.chain(at);
+            let lead = chain.iter().find(|node| self.is_lead(**node, None) && node.start_byte() == at);
+            match lead.map(tree_sitter::Node::end_byte) {
+                Some(end) if at < end && end <= symbol.span.start() => at = end,
+                _ => return false,
+            }
+        }
     }
 
     /// True if the declaration of the symbol gives other names, too: `var a, b int`, `int a, b;`, `a = b = 1`.
@@ -141,25 +167,31 @@ impl SyntaxTree<'_> {
             .next("Change these lines as text, with an edit.")
     }
 
-    fn replace(&self, symbol: &Symbol, rows: &SymbolRows<'_>, text: &str) -> Splices {
+    fn replace(&self, symbol: &Symbol, rows: &SymbolRows<'_>, text: &str) -> Result<Splices> {
         let mut splices = Splices::default();
-        let end = symbol.span.end().min(rows.starts[rows.last] + self.row(rows.starts, rows.last).len());
-        let mut new = text.trim_matches('\n').trim_end();
-        new = self.without_neighbors(Span::new(symbol.span.start(), end), rows, new);
-        // A separator after the symbol stays, so one in the new text is dropped.
-        if self.text[end..].starts_with([',', ';']) {
-            new = new.trim_end_matches([',', ';']);
-        }
-        if !self.alone(symbol, rows) {
+        let line_end = rows.starts[rows.last] + self.row(rows.starts, rows.last).len();
+        let end = symbol.span.end().min(line_end);
+        let new = self.without_neighbors(Span::new(symbol.span.start(), end), rows, text.trim_matches('\n').trim_end());
+        let Some(ReplacedTail { end, text: new }) = self.with_rest_of_line(new, end..line_end) else {
+            return Err(SyntaxTree::entangled(symbol));
+        };
+        let is_alone = self.alone(symbol, rows);
+        let has_lead_beside = is_alone && !is_blank(&self.text[rows.starts[rows.first]..symbol.span.start()]);
+        let leads = if has_lead_beside { self.leading_lines(&new, true) } else { LeadingLines::default() };
+        // Annotations on the line of the symbol stay unless the new text has its own.
+        if !is_alone || has_lead_beside && !leads.annotations {
+            if leads.comments {
+                return Err(SyntaxTree::entangled(symbol));
+            }
             splices.edits.push((Span::new(symbol.span.start(), end), new.trim_start().to_owned()));
-            return splices;
+            return Ok(splices);
         }
-        let from = self.replaced_from(rows, new, &mut splices.notes);
+        let from = self.replaced_from(rows, &new, &mut splices.notes);
         let indent = indent_of(self.row(rows.starts, rows.first));
         let start = rows.starts[from] + indent_of(self.row(rows.starts, from)).len();
-        let new = self.reindented(new, indent, &mut splices.notes);
+        let new = self.reindented(&new, &self.target_indents(rows), &mut splices.notes);
         splices.edits.push((Span::new(start, end.max(start)), new[indent.len().min(new.len())..].to_owned()));
-        splices
+        Ok(splices)
     }
 
     /// Returns the new text of a symbol without the code or comment beside it on its lines, if that is restated.
@@ -181,23 +213,9 @@ impl SyntaxTree<'_> {
         if rows.above == own {
             return own;
         }
-        let (mut comments, mut annotations) = (false, false);
-        if let Some(parsed) = parse(new, self.language, ParseLimits::CHECK) {
-            for line in 0..new.lines().count() {
-                let starts = parsed.starts();
-                let row = parsed.row(starts, line);
-                let at = starts[line] + indent_of(row).len();
-                let chain = parsed.chain(at);
-                match (any_above(&chain, line, is_comment), any_above(&chain, line, is_annotation)) {
-                    // A comment between its own annotations is not one above them.
-                    (true, _) => comments |= !annotations || own == rows.first,
-                    (_, true) => annotations = true,
-                    _ => break,
-                }
-            }
-        }
+        let leads = self.leading_lines(new, own == rows.first);
         let above = self.above(rows.starts, rows.first);
-        let from = match (comments, annotations) {
+        let from = match (leads.comments, leads.annotations) {
             (false, false) => own,
             (false, true) => above.annotations.min(rows.first),
             (true, _) => rows.above,
@@ -206,6 +224,24 @@ impl SyntaxTree<'_> {
             notes.push(format!("The lines above it were kept: {}.", lines(rows.above + 1, from)));
         }
         from
+    }
+
+    /// Returns what is above the declaration in a new text. Unless `anywhere`, a comment between annotations is not
+    /// counted as one above them.
+    fn leading_lines(&self, new: &str, anywhere: bool) -> LeadingLines {
+        let mut leads = LeadingLines::default();
+        let Some(parsed) = parse(new, self.language, ParseLimits::CHECK) else { return leads };
+        let starts = parsed.starts();
+        for line in 0..new.lines().count() {
+            let at = starts[line] + indent_of(parsed.row(starts, line)).len();
+            let chain = parsed.chain(at);
+            match (any_above(&chain, line, is_comment), any_above(&chain, line, is_annotation)) {
+                (true, _) => leads.comments |= !leads.annotations || anywhere,
+                (_, true) => leads.annotations = true,
+                _ => break,
+            }
+        }
+        leads
     }
 
     /// Returns the row where the declaration itself begins, after its own annotations.
@@ -249,8 +285,8 @@ impl SyntaxTree<'_> {
             return Err(Error::new(Code::CallInvalid, "There is no text to insert.").next("Give text."));
         }
         let mut splices = Splices::default();
-        let indent = indent_of(self.row(rows.starts, rows.first));
-        let mut new = self.reindented(text.trim_matches('\n').trim_end(), indent, &mut splices.notes);
+        let target = self.target_indents(rows);
+        let mut new = self.reindented(text.trim_matches('\n').trim_end(), &target, &mut splices.notes);
         if self.language.0.commas {
             new.truncate(new.trim_end_matches(',').len());
             if action == SymbolAction::InsertBefore || self.text[symbol.span.end()..].starts_with(',') {
@@ -316,6 +352,18 @@ impl SyntaxTree<'_> {
                 .push(format!("The lines above it were removed with it: {}.", lines(rows.above + 1, rows.first)));
         }
         Ok(splices)
+    }
+
+    /// Returns the indentation of the symbol and that of its body.
+    fn target_indents(&self, rows: &SymbolRows<'_>) -> TargetIndents<'_> {
+        let own = indent_of(self.row(rows.starts, rows.first));
+        let indents = |range: Range<usize>| {
+            range.filter(|row| !self.is_blank_row(rows, *row)).map(|row| indent_of(self.row(rows.starts, row)))
+        };
+        let body = indents(self.declared_on(rows) + 1..rows.last + 1).find(|indent| indent.len() > own.len());
+        let outer = indents(0..rows.above).rev().find(|indent| indent.len() < own.len());
+        let level = outer.and_then(|outer| own.strip_prefix(outer)).unwrap_or_default();
+        TargetIndents { own, body, level }
     }
 
     /// Returns the width of a row's indentation.

@@ -8,6 +8,7 @@ mod check;
 mod clock;
 mod color;
 mod edit;
+mod edit_tail;
 mod grammar;
 mod grammars;
 mod index;

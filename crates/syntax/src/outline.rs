@@ -288,15 +288,17 @@ impl OutlineWalk<'_, '_> {
 }
 
 impl SyntaxTree<'_> {
-    /// Looks up `path`: names joined by `.` (or `::`), the whole path or its last part. A whole match takes precedence.
-    /// If several match, `line` (1-based) selects the one that contains it.
+    /// Looks up `path`: names joined by `.` (or `::`), the whole path or its last part. If several match, `line` (1-based)
+    /// selects the one that contains it. Without a line, a whole match takes precedence; a line in a class and in its
+    /// constructor of that name may mean either.
     pub fn definition(&self, path: &str, line: Option<usize>) -> Definition {
         let wanted = dotted(path.trim());
         let symbols = &self.outline().symbols;
         let tail = format!(".{wanted}");
         let whole = symbols_by(symbols, line, &|it| it.path == wanted);
-        let mut found =
-            if whole.is_empty() { symbols_by(symbols, line, &|it| it.path.ends_with(&tail)) } else { whole };
+        let is_clear = line.is_none() && !whole.is_empty();
+        let parts = if is_clear { Vec::new() } else { symbols_by(symbols, line, &|it| it.path.ends_with(&tail)) };
+        let mut found = [whole, parts].concat();
         match found.len() {
             0 => Definition::None(similar_symbols(symbols, &wanted)),
             1 => Definition::One(Box::new(found.remove(0))),

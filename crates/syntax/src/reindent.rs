@@ -7,24 +7,30 @@ use crate::path::is_blank;
 use crate::preamble::indent_of;
 use tree_sitter::Node;
 
+/// The indentation at the place of a definition.
+pub(crate) struct TargetIndents<'t> {
+    /// That of its first line.
+    pub(crate) own: &'t str,
+    /// That of its body as it is now; `None` if it has only one line.
+    pub(crate) body: Option<&'t str>,
+    /// The difference to the indentation of what is around it; empty at the outermost level.
+    pub(crate) level: &'t str,
+}
+
 impl SyntaxTree<'_> {
     /// Changes the indentation of a text to that of its target, if all its lines share another one. Lines that begin
     /// inside of a string belong to its value, so they remain.
-    pub(crate) fn reindented(&self, text: &str, indent: &str, notes: &mut Vec<String>) -> String {
-        let first = text.lines().next().unwrap_or_default();
+    pub(crate) fn reindented(&self, text: &str, target: &TargetIndents<'_>, notes: &mut Vec<String>) -> String {
+        let (indent, first) = (target.own, text.lines().next().unwrap_or_default());
         let was = indent_of(first);
-        let fixed = if was == indent {
-            Vec::new()
-        } else {
-            parse(text, self.language, ParseLimits::ASKED).map_or(Vec::new(), |parsed| parsed.rows_in_strings())
-        };
+        let parsed = if was == indent { None } else { parse(text, self.language, ParseLimits::ASKED) };
+        let fixed = parsed.as_ref().map_or(Vec::new(), SyntaxTree::rows_in_strings);
         let is_code = |row: usize, line: &str| !is_blank(line) && !fixed.contains(&row);
         let rest = || text.lines().enumerate().skip(1).filter(|(row, line)| is_code(*row, line)).map(|(_, line)| line);
-        let last = rest().last().unwrap_or_default();
-        // Only the first line was cut out of its indentation.
-        let closed = last.trim_start().starts_with(['}', ')', ']']) || matches!(last.trim(), "end");
-        let only_first = was.is_empty() && closed && indent_of(last) == indent;
-        let movable = was != indent && !only_first && rest().all(|line| line.starts_with(was));
+        let rows: Vec<&str> = rest().collect();
+        let leads = parsed.is_some_and(|parsed| parsed.begins_with_lead(first));
+        let only_first = was.is_empty() && target.is_cut_above(&rows, leads);
+        let movable = was != indent && !only_first && rows.iter().all(|line| line.starts_with(was));
         let mut out = format!("{indent}{}", &first[was.len()..]);
         for (row, line) in text.lines().enumerate().skip(1) {
             out.push('\n');
@@ -40,6 +46,12 @@ impl SyntaxTree<'_> {
         out
     }
 
+    /// True if the first line is only a comment or annotations, so that nothing below is deeper because of it.
+    fn begins_with_lead(&self, first: &str) -> bool {
+        let ends = |node: &Node<'_>| node.end_byte() >= first.trim_end().len() && crate::path::last_row(*node) == 0;
+        self.chain(0).iter().any(|node| self.is_lead(*node, None) && ends(node))
+    }
+
     /// Returns the 0-based rows that begin inside of a string whose value contains the indentation, in their order.
     pub(crate) fn rows_in_strings(&self) -> Vec<usize> {
         let inside = |at: usize| {
@@ -52,6 +64,19 @@ impl SyntaxTree<'_> {
         };
         let rows = self.starts().iter().enumerate().skip(1);
         rows.filter(|(row, at)| !is_blank(self.row(self.starts(), *row)) && inside(**at)).map(|(row, _)| row).collect()
+    }
+}
+
+impl TargetIndents<'_> {
+    /// True if only the first line of a text was cut out of its indentation, and the lines below have that of the
+    /// target. `leads` says that the first line is above the definition itself.
+    fn is_cut_above(&self, below: &[&str], leads: bool) -> bool {
+        let least = below.iter().map(|line| indent_of(line)).min_by_key(|indent| indent.len());
+        let (Some(least), Some(last)) = (least, below.last()) else { return false };
+        let closes = last.trim_start().starts_with(['}', ')', ']']) || matches!(last.trim(), "end");
+        let is_inner = self.body == Some(least) || least.strip_prefix(self.own).is_some_and(|it| it == self.level);
+        let is_target = if least == self.own { leads } else { is_inner };
+        closes && indent_of(last) == self.own || is_target && below.iter().all(|line| line.starts_with(self.own))
     }
 }
 

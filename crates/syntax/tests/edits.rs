@@ -161,6 +161,64 @@ fn lines_inside_of_strings_are_not_indented() {
     assert_eq!(after, "class C {\n    String x = \"\"\"\n        a\n        \"\"\";\n}\n");
 }
 
+/// Models copy a definition from its first character on, so that its first line is not indented, and all others are.
+#[test]
+fn text_whose_first_line_was_cut_out_of_its_indentation_is_recognized() {
+    let class = "class G:\n    @property\n    def prop(self):\n        return self._p\n\n    def m(self): pass\n";
+    let replaced = |symbol: &str, new: &str| text("python", class, (symbol, SymbolAction::Replace), new);
+    let wanted = class.replace("self._p", "self._q");
+    for new in ["@property\n    def prop(self):\n        return self._q", "def prop(self):\n        return self._q"] {
+        assert_eq!(replaced("G.prop", new), wanted, "{new}");
+    }
+    // Nothing but the level of the file says how deep the new body is.
+    let longer = class.replace("def m(self): pass", "def m(self):\n        return 1");
+    for new in ["def m(self):\n        return 1", "def m(self):\n    return 1", "    def m(self):\n        return 1"] {
+        assert_eq!(replaced("G.m", new), longer, "{new}");
+    }
+    let class = "class A {\n    @Override\n    public String toString() { return a; }\n}\n";
+    let new = "@Override\n    public String toString() { return b; }";
+    let wanted = class.replace("return a", "return b");
+    assert_eq!(text("java", class, ("A.toString", SymbolAction::Replace), new), wanted);
+}
+
+#[test]
+fn comment_at_the_end_of_the_new_text_swallows_nothing() {
+    let replace = |language: &str, before: &str, path: &str, new: &str| {
+        edit(language, before, (path, SymbolAction::Replace), new).map(|it| it.0)
+    };
+    let two = "function f1() { return 1 } function f2() { return 2 }\n";
+    assert_eq!(replace("javascript", two, "f1", "function f1() { return 7 } // seven"), Err(Code::SymbolEntangled));
+    let block = replace("javascript", two, "f1", "function f1() { return 7 } /* seven */").unwrap();
+    assert_eq!(block, two.replace("return 1 }", "return 7 } /* seven */"));
+    let consts = "const K: u8 = 1; static L: u8 = 2;\n";
+    assert_eq!(replace("rust", consts, "K", "const K: u8 = 9; // nine"), Err(Code::SymbolEntangled));
+    // A separator stays before the comment, and the comment replaces that of the file.
+    for (rest, wanted) in [(",", "2, // two"), (", // one", "2, // two"), ("", "2 // two"), (" // one", "2 // two")] {
+        let before = format!("{{\n  \"f\": 1{rest}\n}}\n");
+        let after = replace("json", &before, "f", "\"f\": 2 // two");
+        assert_eq!(after.unwrap(), format!("{{\n  \"f\": {wanted}\n}}\n"), "{rest}");
+    }
+    assert_eq!(replace("yaml", "a: 1  # one\nb: 2\n", "a", "a: 5  # five").unwrap(), "a: 5  # five\nb: 2\n");
+    let java = "class A {\n  int x = 1; // count\n}\n";
+    assert_eq!(
+        replace("java", java, "A.x", "int x = 2; // total").unwrap(),
+        java.replace("1; // count", "2; // total")
+    );
+    assert_eq!(replace("java", java, "A.x", "int x = 2;").unwrap(), java.replace("1;", "2;"));
+}
+
+#[test]
+fn annotation_on_the_line_of_the_definition_is_replaced_by_the_new_one() {
+    let before = "impl S {\n    fn a() {}\n\n    /// old doc\n    #[inline] pub fn new() -> Self { S }\n}\n";
+    let replaced = |new: &str| text("rust", before, ("S.new", SymbolAction::Replace), new);
+    let wanted = before.replace("old doc", "new doc").replace("{ S }", "{ S { a: 1 } }");
+    assert_eq!(replaced("/// new doc\n#[inline] pub fn new() -> Self { S { a: 1 } }"), wanted);
+    assert_eq!(replaced("#[cold] pub fn new() -> Self { S }"), before.replace("inline", "cold"));
+    assert_eq!(replaced("pub fn new() -> Self { T }"), before.replace("{ S }", "{ T }"));
+    let comment = "/// new doc\npub fn new() -> Self { T }";
+    assert_eq!(edit("rust", before, ("S.new", SymbolAction::Replace), comment).unwrap_err(), Code::SymbolEntangled);
+}
+
 #[test]
 fn insertions_keep_the_spacing() {
     let after = text("rust", RUST, ("f", SymbolAction::InsertBefore), "fn e() {}\n");

@@ -47,6 +47,16 @@ fn symbol_path_finds_one_symbol_or_lists_several() {
 }
 
 #[test]
+fn line_within_a_class_and_its_constructor_names_neither_for_sure() {
+    let parsed = parsed("java", "class A {\n    int f;\n\n    A(int x) { f = x; }\n}\n").unwrap();
+    assert!(matches!(parsed.definition("A", Some(2)), Definition::One(it) if it.path == "A"));
+    assert!(matches!(parsed.definition("A", None), Definition::One(it) if it.path == "A"));
+    let Definition::Several(both) = parsed.definition("A", Some(4)) else { panic!() };
+    assert_eq!(both.iter().map(|it| &*it.path).collect::<Vec<_>>(), ["A", "A.A"]);
+    assert!(matches!(parsed.definition("A.A", Some(4)), Definition::One(it) if it.path == "A.A"));
+}
+
+#[test]
 fn language_is_detected_by_name_and_first_line() {
     let of = |path: &str, line: &str| Language::of(path.as_ref(), line).map(Language::name);
     assert_eq!(of("/a/b.RS", ""), Some("rust"));
