@@ -19,6 +19,7 @@ use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{ResolveSettings, TextQuery};
+use crate::text::fold;
 use crate::text::lines::count_lines;
 use crate::work;
 use aho_corasick::packed;
@@ -371,7 +372,7 @@ pub(crate) fn is_elision(line: &str) -> bool {
     if !line.bytes().any(|byte| matches!(byte, b'.' | 0xE2)) {
         return false;
     }
-    let line = line.trim_matches([' ', '\t']);
+    let line = fold::trim_blanks(line);
     if is_only_dots(line) {
         return true;
     }
@@ -384,7 +385,7 @@ pub(crate) fn is_elision(line: &str) -> bool {
 pub(crate) fn without_comment_signs(line: &str) -> &str {
     let line = affixes::without_prefix(line, &ELISION_LEADS).unwrap_or(line);
     let line = affixes::without_suffix(line, &ELISION_TAILS).unwrap_or(line);
-    line.trim_matches([' ', '\t'])
+    fold::trim_blanks(line)
 }
 
 fn is_only_dots(text: &str) -> bool {

@@ -3,6 +3,7 @@
 
 use crate::text::change::ChangeSet;
 use crate::text::explain::{self, LineKind};
+use crate::text::fold;
 use crate::text::snapshot::Snapshot;
 use std::borrow::Cow;
 
@@ -76,7 +77,7 @@ fn is_blank(ch: char) -> bool {
 /// Returns the line with each run of spaces before a tab of its indentation replaced by tabs, as far as the spaces fill
 /// them.
 fn without_spaces_before_tabs(line: &str) -> Cow<'_, str> {
-    let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+    let indent = fold::indent_of(line).len();
     let Some(last_tab) = line[..indent].rfind('\t') else { return Cow::Borrowed(line) };
     if !line[..last_tab].contains(' ') {
         return Cow::Borrowed(line);

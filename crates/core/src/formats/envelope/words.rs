@@ -1,5 +1,7 @@
 //! Tokens of one shell command line, with quotes removed; nothing is expanded.
 
+use crate::text::fold;
+
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ShellToken {
@@ -29,7 +31,7 @@ pub(super) fn tokenize(text: &str) -> Option<(Vec<ShellToken>, usize)> {
         }
         if let Some(after) = rest.strip_prefix("<<").filter(|after| !after.starts_with('<')) {
             let tabs = after.starts_with('-');
-            let after = after[usize::from(tabs)..].trim_start_matches([' ', '\t']);
+            let after = fold::trim_blanks_start(&after[usize::from(tabs)..]);
             let (tag, _, next) = word(after)?;
             if tag.is_empty() {
                 return None;
@@ -37,7 +39,7 @@ pub(super) fn tokenize(text: &str) -> Option<(Vec<ShellToken>, usize)> {
             out.push(ShellToken::Here { tag, quoted: after.starts_with(['\'', '"', '\\']), tabs });
             rest = next;
         } else if let Some(next) = output(rest) {
-            rest = word(next.trim_start_matches([' ', '\t']))?.2;
+            rest = word(fold::trim_blanks_start(next))?.2;
         } else if let Some(sign) = ["&&", "||", ";", "|", "&"].into_iter().find(|sign| rest.starts_with(sign)) {
             out.push(ShellToken::Then(sign));
             rest = &rest[sign.len()..];

@@ -2,6 +2,7 @@
 //! decoded.
 
 use super::{WrapperLayer, fields, is_quiet, lines};
+use crate::text::fold;
 use serde_json::Value;
 
 /// The content of a wrapper.
@@ -119,6 +120,6 @@ fn bare(text: &str) -> &str {
     let inside = text.trim().strip_prefix("<![CDATA[").and_then(|it| it.strip_suffix("]]>"));
     let text = inside.unwrap_or(text);
     let text = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n')).unwrap_or(text);
-    let blanks = text.trim_end_matches([' ', '\t']);
+    let blanks = fold::trim_blanks_end(text);
     if blanks.ends_with('\n') { blanks } else { text }
 }

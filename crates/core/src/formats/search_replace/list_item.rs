@@ -2,7 +2,7 @@
 
 use super::marker;
 use crate::formats::fence::Fence;
-use crate::text::fold::{indent_of, is_blank};
+use crate::text::fold::{self, indent_of, is_blank};
 use crate::work;
 
 /// An open fence, with the indentation of its line.
@@ -47,7 +47,7 @@ pub(in crate::formats) fn without_indentation(text: &str) -> Option<String> {
 impl IndentedFence<'_> {
     fn take(&mut self, line: &str) {
         let rest = line.strip_prefix(self.indent);
-        let rest = rest.or_else(|| is_blank(line).then(|| line.trim_start_matches([' ', '\t'])));
+        let rest = rest.or_else(|| is_blank(line).then(|| fold::trim_blanks_start(line)));
         self.has_block |= rest.is_some_and(|rest| marker::open(rest).is_some());
         match (&mut self.inside, rest) {
             (Some(inside), Some(rest)) => inside.push_str(rest),

@@ -3,6 +3,7 @@
 
 use super::fields::{FieldRole, folded, role};
 use super::json::{self, NamedArguments};
+use crate::text::fold;
 use serde_json::{Map, Value};
 
 /// Tools whose name is a tag of its own, without signs. `write_to_file` is one of the whole-file format.
@@ -189,7 +190,7 @@ fn value(tag: &CallTag<'_>, name: &str, text: &str) -> Value {
         return literal.into();
     };
     // Whitespace before a closing tag on a line of its own is the indentation of the tag.
-    let trimmed = inner.trim_end_matches([' ', '\t']);
+    let trimmed = fold::trim_blanks_end(inner);
     let inner = if trimmed.ends_with('\n') { trimmed } else { inner };
     let is_file = [FieldRole::Content, FieldRole::Snippet].map(Some).contains(&role) || name == "text";
     // `<parameter=content>` puts the value between two line ends of its own.

@@ -1,6 +1,7 @@
 //! Lines and names with a meaning for the text of a whole file.
 
 use crate::formats::search_replace;
+use crate::text::fold;
 use crate::work;
 
 /// False for the info string of a fence that contains a diff.
@@ -44,5 +45,5 @@ pub(super) fn without_margin(text: &str, margin: &str) -> Option<String> {
         return None;
     }
     let lines = text.split_inclusive('\n');
-    Some(lines.map(|line| line.strip_prefix(margin).unwrap_or_else(|| line.trim_start_matches([' ', '\t']))).collect())
+    Some(lines.map(|line| line.strip_prefix(margin).unwrap_or_else(|| fold::trim_blanks_start(line))).collect())
 }

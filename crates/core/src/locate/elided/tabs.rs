@@ -2,6 +2,7 @@
 
 use super::old_lines::OldLines;
 use crate::locate::find::INSERTED_BYTES_MAX;
+use crate::text::fold;
 use crate::work;
 use std::borrow::Cow;
 
@@ -39,7 +40,7 @@ fn fits(text: &str, width: usize) -> bool {
 fn kind<'t>(lines: impl Iterator<Item = &'t str>) -> Option<IndentKind> {
     let (mut tabs, mut width) = (false, 0);
     for line in work::batched(lines.filter(|line| !line.trim().is_empty())) {
-        let indent = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
+        let indent = fold::indent_of(line);
         match (indent.contains('\t'), indent.contains(' ')) {
             (true, true) => return None,
             (true, false) => tabs = true,
@@ -63,7 +64,7 @@ fn divisor(a: usize, b: usize) -> usize {
 /// Converts the indentation of every line; a line for which `to` returns `None` is unchanged.
 fn converted(text: &str, to: impl Fn(&str) -> Option<String>) -> String {
     let lines = work::lines_with_ends(text).map(|line| {
-        let rest = line.trim_start_matches([' ', '\t']);
+        let rest = fold::trim_blanks_start(line);
         let indent = &line[..line.len() - rest.len()];
         to(indent).filter(|_| !rest.trim().is_empty()).map_or_else(|| line.to_owned(), |indent| indent + rest)
     });

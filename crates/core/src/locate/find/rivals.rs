@@ -8,7 +8,7 @@ use super::match_site::{MatchSite, SitePlan};
 use super::search::{MatchSearch, PatternLines};
 use super::similar_lines;
 use super::transplant;
-use crate::text::fold::{self, Normalization, SPACES_AND_TABS};
+use crate::text::fold::{self, Normalization};
 use crate::text::span::Span;
 use crate::work;
 use core::cmp::Reverse;
@@ -110,8 +110,8 @@ pub(super) fn rival_of_lines(
     taken: &[MatchedLines],
 ) -> Option<Rival> {
     let lines = SubstantialLines::new(wanted)?;
-    let rival = lines.rival(search, taken, without_trail);
-    rival.or_else(|| if tier >= Tier::IndentShift { lines.rival(search, taken, without_edges) } else { None })
+    let rival = lines.rival(search, taken, fold::trim_blanks_end);
+    rival.or_else(|| if tier >= Tier::IndentShift { lines.rival(search, taken, fold::trim_blanks) } else { None })
 }
 
 /// Returns the first lines within a section that are most of the old text, or all but one line of it.
@@ -121,11 +121,11 @@ pub(super) fn similar_within(
     covers: impl Fn(usize) -> bool,
 ) -> Option<Range<usize>> {
     let lines = SubstantialLines::new(wanted)?;
-    lines.starts(search, without_trail).into_iter().find_map(|start| {
+    lines.starts(search, fold::trim_blanks_end).into_iter().find_map(|start| {
         if work::spend_or_end(lines.at.len() * GAP_LINES_MAX) {
             return None;
         }
-        let same = |old: &str, file: &str| without_trail(old) == without_trail(file);
+        let same = |old: &str, file: &str| fold::trim_blanks_end(old) == fold::trim_blanks_end(file);
         let found = lines.identical(search, LinesSought { start, skipped: 0, front: 0, back: 0 }, same);
         let is_similar = lines.are_most(found.count) || found.count + 1 >= lines.at.len();
         let height = start..(start + wanted.old.len()).min(search.lines().count());
@@ -145,16 +145,6 @@ fn by_key(search: &MatchSearch<'_>, line: &str) -> Vec<usize> {
     let key = fold::normalized_hash(line, Normalization::BlankRuns);
     let all = search.trimmed_hashes().iter().enumerate().filter(|(_, own)| **own == key).map(|(at, _)| at);
     all.take(similar_lines::REPORTED_LINES_MAX).collect()
-}
-
-/// Returns a line without spaces and tabs at its end.
-fn without_trail(line: &str) -> &str {
-    line.trim_end_matches(SPACES_AND_TABS)
-}
-
-/// Returns a line without spaces and tabs at either end.
-fn without_edges(line: &str) -> &str {
-    line.trim_matches(SPACES_AND_TABS)
 }
 
 /// True if two trimmed lines are equal except for the form of quotes: a text that a word processor or a model retyped

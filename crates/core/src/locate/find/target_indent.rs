@@ -7,7 +7,7 @@
 use super::align::align;
 use super::match_site::{MatchSite, SitePlan};
 use super::search::{MatchSearch, PatternLines};
-use crate::text::fold::{self, SPACES_AND_TABS, indent_of, is_blank};
+use crate::text::fold::{self, indent_of, is_blank};
 use crate::text::lines::line_start;
 use std::borrow::Cow;
 
@@ -155,7 +155,7 @@ fn shared(matched: &[MatchedLine<'_>], new: &[&str]) -> Vec<(usize, usize)> {
 
 /// Returns the hash of a line without whitespace at either end.
 fn trimmed_hash(line: &str) -> u64 {
-    xxhash_rust::xxh3::xxh3_64(line.trim_matches(SPACES_AND_TABS).as_bytes())
+    xxhash_rust::xxh3::xxh3_64(fold::trim_blanks(line).as_bytes())
 }
 
 /// True if the new text is the old text without some of its lines.
@@ -200,7 +200,7 @@ fn doubled(search: &MatchSearch<'_>, places: &[MatchSite<'_>]) -> Option<usize> 
         return None;
     }
     // The new text is the same text at a greater depth: indenting it is the purpose of the edit.
-    let deeper = new.trim_matches(SPACES_AND_TABS) == old.trim_matches(SPACES_AND_TABS);
+    let deeper = fold::trim_blanks(new) == fold::trim_blanks(old);
     let filled = !is_blank(new.split('\n').next().unwrap_or_default());
     let is_doubled = filled
         && !deeper

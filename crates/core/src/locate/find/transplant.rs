@@ -13,7 +13,7 @@ use super::search::{MatchSearch, PatternLines};
 use super::{INSERTED_BYTES_MAX, TextEdit};
 use crate::locate::resolve;
 use crate::text::diff;
-use crate::text::fold::{self, SPACES_AND_TABS, indent_of, is_blank};
+use crate::text::fold::{self, indent_of, is_blank};
 use crate::text::span::Span;
 use crate::text::tokens;
 use core::ops::Range;
@@ -50,8 +50,8 @@ impl<'s, 'a> Window<'s, 'a> {
 
     /// True if the file does not have other text in place of this line of the old text.
     fn is_as_stated(&self, old: usize) -> bool {
-        let stated = self.wanted.old[old].trim_matches(SPACES_AND_TABS);
-        self.partner_text(old).is_none_or(|file| file.trim_matches(SPACES_AND_TABS) == stated)
+        let stated = fold::trim_blanks(self.wanted.old[old]);
+        self.partner_text(old).is_none_or(|file| fold::trim_blanks(file) == stated)
     }
 
     /// True if the window has a line for every line of the old text, and no others.
@@ -300,18 +300,13 @@ fn fresh_lines<'s>(
         let placed =
             indent.apply(line, at == 0, &mut room).map_err(|it| it.at(window.lines.start, window.lines.end))?;
         let carried = twin.filter(|_| !pairs.is_as_stated).and_then(|at| {
-            let file = window.partner_text(at)?.trim_matches(SPACES_AND_TABS);
-            tokens::with_file_tokens(
-                file,
-                old[at].trim_matches(SPACES_AND_TABS),
-                line.trim_matches(SPACES_AND_TABS),
-                runs,
-            )
+            let file = fold::trim_blanks(window.partner_text(at)?);
+            tokens::with_file_tokens(file, fold::trim_blanks(old[at]), fold::trim_blanks(line), runs)
         });
         let moved = if twin.is_none() { retyped.moved(line) } else { None };
         let text = match (carried, moved) {
             (Some(text), _) if !is_blank(line) => {
-                let tail = &line[line.trim_end_matches(SPACES_AND_TABS).len()..];
+                let tail = &line[fold::trim_blanks_end(line).len()..];
                 [indent_of(&placed), &text, tail].concat()
             }
             (None, Some(text)) => [&placed[..placed.len() - placed.trim_start().len()], text].concat(),

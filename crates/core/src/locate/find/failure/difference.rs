@@ -77,10 +77,10 @@ fn lines(old: &str, file: &str, at: usize, name: &str) -> MatchDifference {
 
 /// Returns the class of a difference, and a phrase that describes it.
 fn class(old: &str, file: &str, name: &str) -> (&'static str, String) {
-    if old.trim_end_matches(SPACES_AND_TABS) == file.trim_end_matches(SPACES_AND_TABS) {
+    if fold::trim_blanks_end(old) == fold::trim_blanks_end(file) {
         return described("trailing blanks", "the whitespace at the end of the line differs");
     }
-    if trimmed(old) == trimmed(file) {
+    if fold::trim_blanks(old) == fold::trim_blanks(file) {
         let is_bare = |line: &str| !line.starts_with(SPACES_AND_TABS);
         return match is_bare(old) || is_bare(file) || has_tab_indent(old) == has_tab_indent(file) {
             true => described("indentation", "the depth of indentation differs"),
@@ -110,7 +110,7 @@ fn class(old: &str, file: &str, name: &str) -> (&'static str, String) {
 
 /// Returns the class of a difference in upper and lower case, backslashes, or one word.
 fn class_of_words(old: &str, file: &str, name: &str) -> Option<(&'static str, String)> {
-    if is_same_but_for_case(old, file) || is_same_but_for_case(trimmed(old), trimmed(file)) {
+    if is_same_but_for_case(old, file) || is_same_but_for_case(fold::trim_blanks(old), fold::trim_blanks(file)) {
         return Some(described("case", "upper and lower case differ"));
     }
     if without_backslashes(old).eq(without_backslashes(file)) {
@@ -147,11 +147,6 @@ fn without_backslashes(line: &str) -> impl Iterator<Item = char> {
 /// True for a line that is indented with tabs.
 fn has_tab_indent(line: &str) -> bool {
     indent_of(line).contains('\t')
-}
-
-/// Returns a line without spaces and tabs around it.
-fn trimmed(line: &str) -> &str {
-    line.trim_matches(SPACES_AND_TABS)
 }
 
 /// Returns a class of differences with its description.

@@ -7,7 +7,7 @@ use crate::locate::find::match_site::MatchSite;
 use crate::locate::find::search::MatchSearch;
 use crate::locate::find::tier::spacing;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind, TextQuery};
-use crate::text::fold::{self, Normalization, SPACES_AND_TABS, is_blank};
+use crate::text::fold::{self, Normalization, is_blank};
 
 /// Maximum number of lines compared for one hunk.
 const COMPARED_LINES_MAX: usize = 2_000_000;
@@ -66,7 +66,7 @@ fn fits_at(old: &[&HunkLine], search: &MatchSearch<'_>, removes: bool, first: us
             || (line.kind != HunkLineKind::Removed && file.strip_prefix(' ') == Some(&*line.text))
             || (line.kind != HunkLineKind::Removed
                 && removes
-                && file.trim_matches(SPACES_AND_TABS) == line.text.trim_matches(SPACES_AND_TABS))
+                && fold::trim_blanks(file) == fold::trim_blanks(&line.text))
     })
 }
 

@@ -6,6 +6,7 @@ use crate::locate::find::search::MatchSearch;
 use crate::locate::find::{CHANGED_PLACES_MAX, TextEdit, TextMatch, Tier};
 use crate::locate::op::ExpectedMatches;
 use crate::locate::resolve;
+use crate::text::fold;
 use crate::text::lines::starts_line;
 use crate::text::occurrences::Occurrences;
 use crate::text::span::Span;
@@ -179,14 +180,14 @@ pub(in crate::locate::find) fn emptied_lines(
 /// never joined to the next line.
 fn deletion(text: &str, span: Span) -> Span {
     // Only spaces and tabs are examined, so that many occurrences on one long line remain cheap.
-    let start = text[..span.start()].trim_end_matches([' ', '\t']).len();
+    let start = fold::trim_blanks_end(&text[..span.start()]).len();
     if !starts_line(text, start) || text[span.range()].trim().is_empty() {
         return span;
     }
     if text[span.range()].ends_with('\n') {
         return Span::new(start, span.end());
     }
-    let rest = text[span.end()..].trim_start_matches([' ', '\t']);
+    let rest = fold::trim_blanks_start(&text[span.end()..]);
     let stop = text.len() - rest.len();
     match rest.bytes().next() {
         Some(b'\n') => Span::new(start, stop + 1),

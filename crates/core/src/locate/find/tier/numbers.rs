@@ -12,7 +12,7 @@ use super::{RULES, windows};
 use crate::locate::find::match_site::CandidateSites;
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
 use crate::locate::find::search::{MatchSearch, PatternLines, adds_line_end};
-use crate::text::fold::is_blank;
+use crate::text::fold::{self, is_blank};
 use std::rc::Rc;
 
 pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
@@ -145,9 +145,9 @@ fn prefix(line: &str) -> Option<(usize, char, &str)> {
 
 /// Strips the spaces, and the mark of a changed line, before the number.
 fn unmarked(line: &str) -> &str {
-    let line = line.trim_start_matches([' ', '\t']);
+    let line = fold::trim_blanks_start(line);
     match line.strip_prefix('>') {
-        Some(rest) if rest.starts_with([' ', '\t']) => rest.trim_start_matches([' ', '\t']),
+        Some(rest) if rest.starts_with([' ', '\t']) => fold::trim_blanks_start(rest),
         _ => line,
     }
 }

@@ -132,20 +132,15 @@ fn differs_once<'a, I: Iterator<Item = (&'a str, &'a str)>>(
     is_unique: bool,
 ) -> bool {
     let all = |same: fn(&str, &str) -> bool| pairs().all(|(file, old)| same(file, old));
-    let is_shifted =
-        all(|file, old| file.trim_matches(fold::SPACES_AND_TABS) == old.trim_matches(fold::SPACES_AND_TABS))
-            && pairs().any(|(file, old)| fold::indent_of(file) != fold::indent_of(old));
+    let is_shifted = all(|file, old| fold::trim_blanks(file) == fold::trim_blanks(old))
+        && pairs().any(|(file, old)| fold::indent_of(file) != fold::indent_of(old));
     is_shifted
-        || all(|file, old| without_trail(file) == without_trail(old))
-        || is_replacement && all(|file, old| fold::differ_in_quotes_only(without_trail(file), without_trail(old)))
+        || all(|file, old| fold::trim_blanks_end(file) == fold::trim_blanks_end(old))
+        || is_replacement
+            && all(|file, old| fold::differ_in_quotes_only(fold::trim_blanks_end(file), fold::trim_blanks_end(old)))
         || is_replacement
             && is_unique
             && all(|file, old| !fold::has_quotes(old) && file.split_whitespace().eq(old.split_whitespace()))
-}
-
-/// Returns a line without spaces and tabs at its end.
-fn without_trail(line: &str) -> &str {
-    line.trim_end_matches(fold::SPACES_AND_TABS)
 }
 
 const INCONSISTENT_INDENT: &str = "The text is there, but its indentation does not map one-to-one onto the file's.";
@@ -186,7 +181,7 @@ pub(super) fn alike(
 
 /// True if all lines of the window are equal to the old text, ignoring trailing whitespace.
 pub(super) fn ends_equal(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> bool {
-    (first..).zip(&wanted.old).all(|(at, old)| without_trail(search.line(at)) == without_trail(old))
+    (first..).zip(&wanted.old).all(|(at, old)| fold::trim_blanks_end(search.line(at)) == fold::trim_blanks_end(old))
 }
 
 /// Returns the pairs of indentation in a window.
