@@ -8,6 +8,7 @@ use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::omission;
+pub use crate::locate::op::fence_name::FenceName;
 use crate::note::Note;
 use crate::text::diff;
 use crate::text::fold::count_alnum;
@@ -20,19 +21,6 @@ const NAME_LINES: usize = 2;
 const TELLING_ALNUM_MIN: usize = 4;
 /// Steps of work for each line that is compared.
 const COMPARED_LINE_STEPS: usize = 8;
-
-/// The origin of the name of a whole file in a fence without a name above it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FenceName {
-    /// The call names the file.
-    Call,
-    /// The call names the file, but this comment at the beginning of the text, or word above it, names another one.
-    Contradicted(String),
-    /// This comment at the beginning of the text names the file.
-    Comment(String),
-    /// This comment repeats the name that is above the fence.
-    Repeated(String),
-}
 
 impl FenceName {
     /// Returns the text of the file, without a comment that is only its name, and a note about that. `now` is the current

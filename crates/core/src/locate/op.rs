@@ -1,16 +1,20 @@
 //! Operations: a caller's edits as plain data. Parsed without a file, resolved against one snapshot.
 
+pub(crate) mod cell_edit;
+pub(crate) mod fence_name;
+pub(crate) mod joined_edits;
+pub(crate) mod line_edit;
+
 use crate::advice::Vocabulary;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::anchor_map::AnchorEdit;
-use crate::locate::fence_name::FenceName;
-use crate::locate::line_edits::{self, LineEdit};
-use crate::locate::notebook::CellEdit;
-use crate::locate::refusals;
 use crate::note::Notes;
 use crate::text::content::Handle;
 use crate::text::span::Span;
+use cell_edit::CellEdit;
+use fence_name::FenceName;
+use line_edit::LineEdit;
 use std::borrow::Cow;
 
 /// Maximum number of edits in one call.
@@ -395,24 +399,6 @@ impl FileAction {
     /// True if it removes the entry at its path, or moves it away.
     pub fn leaves(&self) -> bool {
         matches!(self, FileAction::Delete { .. } | FileAction::Move { .. })
-    }
-
-    /// Joins the edits of a later part of a call to those of an earlier part on the same file; returns false if they
-    /// remain separate. `path` returns the name of the file for errors.
-    ///
-    /// Errors: `call.invalid` for a second text of the file, and for edits by line number in two parts.
-    pub fn join(&mut self, later: &FileAction, path: impl FnOnce() -> String) -> Result<bool> {
-        match (self, later) {
-            (_, FileAction::Write(_)) => Err(refusals::written_twice(&path())),
-            (FileAction::Edit { ops, .. }, FileAction::Edit { ops: more, .. }) => {
-                if line_edits::are_line_edits(ops) || line_edits::are_line_edits(more) {
-                    return Err(refusals::lines_already_changed(&path(), more));
-                }
-                ops.extend(more.iter().cloned());
-                Ok(true)
-            }
-            _ => Ok(false),
-        }
     }
 }
 

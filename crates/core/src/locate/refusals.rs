@@ -4,11 +4,11 @@ use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::ErrorContext;
 use crate::error::{Error, Result};
-use crate::locate::line_edits;
 use crate::locate::line_format;
-use crate::locate::op::EDITS_PER_CALL_MAX;
-use crate::locate::op::{Op, Request, normalize_text};
+use crate::locate::op::{EDITS_PER_CALL_MAX, Request, normalize_text};
 use crate::text::snapshot::Snapshot;
+
+pub use crate::locate::op::joined_edits::lines_already_changed;
 
 /// Maximum number of files that one call may name.
 pub const FILES_PER_CALL_MAX: usize = 1_000;
@@ -87,20 +87,6 @@ pub fn file_exists(path: &str, text: Option<(&Snapshot, &str)>) -> Error {
         format!(" ({} lines):\n{}", now.lines().count(now.text()), line_format::excerpt(now, 1, 3))
     });
     error.evidence(format!("{path}{shown}"))
-}
-
-/// Creates the error for a second text of a file in one call.
-pub fn written_twice(path: &str) -> Error {
-    Error::new(Code::CallInvalid, format!("The call writes {path} twice."))
-        .next("Name the file once, with all of its changes.")
-}
-
-/// Creates the error for edits by line number of a file that an earlier part of the call changes.
-pub fn lines_already_changed(path: &str, ops: &[Op]) -> Error {
-    let at = ops.first().and_then(line_edits::of).map_or(0, |rows| rows.source_line);
-    Error::new(Code::CallInvalid, format!("Multiple hashline sections resolve to the same file ({path}). Merge their ops under one header before applying."))
-        .evidence(format!("The section with line {at} of the input is about a file that an earlier section changes."))
-        .next("Write all hunks of a file under one header; their numbers all mean the version it names.")
 }
 
 /// Creates the error for edits by anchors of a file that an earlier part of the call changes; `evidence` names it.

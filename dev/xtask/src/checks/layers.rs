@@ -150,7 +150,7 @@ fn is_test(path: &str) -> bool {
 
 /// Returns every path that begins with `crate` or `super`, outside of comments and of the tests at the end.
 fn imports(text: &str) -> Vec<String> {
-    let text = text.split("#[cfg(test)]\nmod").next().unwrap_or_default();
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let code: String =
         text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect();
     let mut out = Vec::new();
