@@ -2,7 +2,7 @@
 
 use crate::api::arguments::{self, Arguments};
 use crate::api::events::call_as;
-use crate::api::tool_table::{INPUT_BYTES_MAX, TOOLS, Tool, tool};
+use crate::api::tool_table::{INPUT_BYTES_MAX, TOOLS, tool};
 use crate::context::call::Call;
 use crate::model::call_context::CallContext;
 use crate::model::reply::{Answer, Reply, SeedCodes};
@@ -45,7 +45,7 @@ impl Tool {
 
 /// Finds a tool by its name or another one for it.
 fn find_tool(name: &str) -> Option<&'static Tool> {
-    tool(name).or_else(|| tool(arguments::tool_named(name)?))
+    tool(name).or_else(|| arguments::tool_named(name))
 }
 
 /// Returns the reply to a call, with advice in these names. Never panics: an internal fault is reported as

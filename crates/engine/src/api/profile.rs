@@ -14,7 +14,7 @@ use crate::api::profile::prompts::{
     GREP_PROMPT, ORDER_DESCRIPTION, SEARCH_FIELDS, SHORT_SEARCH_PROMPT, SHORT_UNDO_PROMPT, TAGGED_READ_PROMPT,
     TAGGED_SEARCH_PROMPT,
 };
-use crate::api::tool_table::{TOOLS, Tool, tool};
+use crate::api::tool_table::{TOOLS, tool};
 use crate::model::call_context::CallContext;
 use crate::model::reply::{Reply, SeedCodes};
 use crate::pipeline::plan::patching::PATCH_FIELDS;
@@ -336,7 +336,8 @@ impl Profile {
 
     /// Returns the tool of that name, or the one that another client's name refers to.
     pub fn find_view(&self, name: &str) -> Option<&'static ToolView> {
-        self.view(name).or_else(|| self.views.iter().find(|offer| Some(offer.tool) == tool_named(name)))
+        self.view(name)
+            .or_else(|| self.views.iter().find(|offer| tool_named(name).is_some_and(|tool| tool.name == offer.tool)))
     }
 }
 
@@ -344,7 +345,7 @@ impl ToolView {
     /// The underlying row of the tool table.
     pub fn tool_row(&self) -> &'static Tool {
         // A test proves that every entry names a row.
-        tool(self.tool).unwrap_or(&TOOLS[0])
+        tool(self.tool).unwrap_or(TOOLS[0])
     }
 
     /// The description for a model.

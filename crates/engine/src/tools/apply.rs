@@ -5,14 +5,19 @@ use crate::context::call::Call;
 use crate::context::options::{CallOptions, OPTION_FIELDS, OptionFields};
 use crate::model::call_context::CallContext;
 use crate::model::reply::Answer;
+use crate::model::reply::SeedCodes;
 use crate::pipeline::plan::patching::{PatchFields, Selection};
 use crate::pipeline::plan::three_way;
 use crate::pipeline::report::outcome::CallReceipts;
 use crate::pipeline::report::receipt::render_notes;
 use crate::pipeline::report::rendered::{RenderedReceipts, render_receipts_with};
 use crate::session::names::{self, name_files, prefer_named_file, start_directory};
+use crate::tools::aliases::EDIT_TEXT_ALIASES;
 use crate::tools::edit_files::{apply_request, edit_files};
+use crate::tools::outputs::{CHANGED_FILE, SEVERAL_FILES};
+use crate::tools::tool::{Annotations, FieldWords, REST_OF_FILES, Tool};
 use crate::tools::tool_input::ToolInput;
+use crate::tools::words::EDIT_FORMATS;
 use emendate_core::formats::anchors::WordAnchors;
 use emendate_core::formats::detect::{self, without_mark};
 use emendate_core::formats::line_parser::ParseOptions;
@@ -60,6 +65,34 @@ pub(crate) struct ParsedEdits {
     /// The directory that relative names were resolved against.
     pub(crate) directory: PathBuf,
 }
+
+/// The row of the tool `apply` in the table.
+pub(crate) const TOOL: Tool = Tool {
+    name: "apply",
+    title: "Apply edits written as text",
+    summary: "apply patches, diffs or SEARCH/REPLACE blocks, for any number of files, all or nothing",
+    prompt: "\
+Applies edits written as text to any number of files that were read before, all or nothing; the format is recognised. SEARCH/REPLACE \
+blocks: the file's path alone on a line, <<<<<<< SEARCH, lines of the file as they are, =======, the new lines, >>>>>>> REPLACE. \
+Patches: *** Begin Patch … *** End Patch with *** Update File, Add File, Delete File, Move to; or a unified diff (numbers may be \
+wrong). Context must make each place unique. Relative paths start from directory.",
+    annotations: Annotations::EDITS,
+    seed: SeedCodes::Edit,
+    rest: REST_OF_FILES,
+    example: r#"{"input": "src/main.rs\n<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = 2;\n>>>>>>> REPLACE\n", "directory": "/work"}"#,
+    other_names: &["apply_patch", "apply_diff", "replace_in_file", "patch"],
+    aliases: EDIT_TEXT_ALIASES,
+    entry_aliases: &[],
+    words: &[
+        FieldWords { field: "format", words: EDIT_FORMATS },
+        FieldWords {
+            field: "whitespace",
+            words: &[("nowarn", &[]), ("warn", &[]), ("fix", &["strip"]), ("error", &[])],
+        },
+    ],
+    outputs: &[&CHANGED_FILE, &SEVERAL_FILES],
+    input: INPUT,
+};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput =

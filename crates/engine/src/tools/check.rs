@@ -6,11 +6,15 @@ use crate::context::policy::Access;
 use crate::context::syntax::language;
 use crate::context::{LoadedFile, walk};
 use crate::model::reply::Answer;
+use crate::model::reply::SeedCodes;
 use crate::pipeline::report::diagnose::{
     Diagnosis, DiagnosisTarget, ServerReport, ask_servers, exact, problem_list, reason,
 };
 use crate::session::suggest::file_not_found;
+use crate::tools::aliases::row;
+use crate::tools::outputs::SYMBOLS_AND_PROBLEMS;
 use crate::tools::search::{WalkFilter, WalkStats};
+use crate::tools::tool::{Annotations, Tool};
 use crate::tools::tool_input::ToolInput;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::refusals::check_count;
@@ -44,6 +48,26 @@ pub(crate) struct CheckInput {
     /// Milliseconds to wait for language servers (default 30000).
     timeout_ms: Option<u64>,
 }
+
+/// The row of the tool `check` in the table.
+pub(crate) const TOOL: Tool = Tool {
+    name: "check",
+    title: "Check files",
+    summary: "problems that the grammar and the configured language servers find in files on disk",
+    prompt: "\
+Lists problems in files, or in the files of directories, as they are on disk: whether they parse, and errors and warnings of the configured language servers, with line and column. A server that has just been started may need timeout_ms; a missing answer means unknown, not good. \
+The reply to an edit already lists new problems.",
+    annotations: Annotations::READS,
+    seed: SeedCodes::None,
+    rest: "Check fewer files in one call.",
+    example: r#"{"paths": ["/work/src/main.rs"]}"#,
+    other_names: &[],
+    aliases: &[row("paths", &["path", "file_path", "file", "files", "file_paths"])],
+    entry_aliases: &[],
+    words: &[],
+    outputs: &[&SYMBOLS_AND_PROBLEMS],
+    input: INPUT,
+};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput =

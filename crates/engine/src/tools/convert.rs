@@ -3,13 +3,18 @@
 use crate::context::call::Call;
 use crate::context::options::CallOptions;
 use crate::model::reply::Answer;
+use crate::model::reply::SeedCodes;
 use crate::model::reply_limits::ReplyLimits;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::pipeline::plan::patching::check_blanks;
 use crate::pipeline::plan::{request_tree, target};
 use crate::session::registers::load_registers;
+use crate::tools::aliases::EDIT_TEXT_ALIASES;
 use crate::tools::apply::{self, ParsedEdits, parse_edits, parse_input};
+use crate::tools::outputs::{OutputGroup, text};
+use crate::tools::tool::{Annotations, FieldWords, Tool};
 use crate::tools::tool_input::{AnswerText, ToolInput};
+use crate::tools::words::{EDIT_FORMATS, TARGET_FORMATS};
 use emendate_core::print::{FileDelta, FileVersions, PrintFormat};
 use emendate_core::{Code, Error, OverlayEntry as _, Result};
 use emendate_fs::SafePath;
@@ -27,6 +32,36 @@ pub(crate) struct ConvertInput {
     #[serde(flatten)]
     edits: apply::ApplyInput,
 }
+
+/// The fields that the data of a reply may have.
+const CONVERTED_EDIT: OutputGroup = OutputGroup {
+    title: "A converted edit",
+    fields: &[
+        text("format", "The format that the text was read as."),
+        text("to", "The format that it was written in."),
+        text("converted", "The edit in that format."),
+    ],
+};
+
+/// The row of the tool `convert` in the table.
+pub(crate) const TOOL: Tool = Tool {
+    name: "convert",
+    title: "Rewrite edits in another format",
+    summary: "resolve edits against the files and write them as a unified diff, a patch or blocks",
+    prompt: "\
+Takes edits as apply does, resolves them against the current files and returns the same change in another format: \
+to is unified_diff, apply_patch, search_replace, whole_file, hashline or anchors. Nothing is written.",
+    annotations: Annotations::READS,
+    seed: SeedCodes::None,
+    rest: "Convert fewer files in one call.",
+    example: r#"{"input": "*** Begin Patch\n*** Update File: src/main.rs\n@@\n-let x = 1;\n+let x = 2;\n*** End Patch\n", "to": "unified_diff", "directory": "/work"}"#,
+    other_names: &[],
+    aliases: EDIT_TEXT_ALIASES,
+    entry_aliases: &[],
+    words: &[FieldWords { field: "format", words: EDIT_FORMATS }, FieldWords { field: "to", words: TARGET_FORMATS }],
+    outputs: &[&CONVERTED_EDIT],
+    input: INPUT,
+};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput =

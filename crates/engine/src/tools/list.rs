@@ -5,6 +5,10 @@ use crate::context::walk::{self, WalkFilter, WalkStats};
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
+use crate::model::reply::SeedCodes;
+use crate::tools::aliases::{DIRECTORY_NAMES, row};
+use crate::tools::outputs::FILES_BELOW;
+use crate::tools::tool::{Annotations, Tool};
 use crate::tools::tool_input::ToolInput;
 use emendate_core::{Code, Error, Result, formats, work};
 use emendate_fs::{SafePath, shown};
@@ -51,6 +55,25 @@ struct ListEntry {
     /// Number of files in it.
     files: usize,
 }
+
+/// The row of the tool `list` in the table.
+pub(crate) const TOOL: Tool = Tool {
+    name: "list",
+    title: "List files",
+    summary: "list the files below a directory, without ignored and hidden ones",
+    prompt: "\
+Lists the files below a directory, one path a line, relative to it. Ignored (.gitignore) and hidden files are skipped unless no_ignore or hidden is set; glob picks files. With depth, what is deeper is counted by directory.",
+    annotations: Annotations::READS,
+    seed: SeedCodes::None,
+    rest: "Name a directory below it, or give depth or glob.",
+    example: r#"{"path": "/work/src", "depth": 2}"#,
+    other_names: &["ls", "list_files", "list_dir", "list_directory"],
+    aliases: &[row("path", DIRECTORY_NAMES), row("depth", &["max_depth", "levels"])],
+    entry_aliases: &[],
+    words: &[],
+    outputs: &[&FILES_BELOW],
+    input: INPUT,
+};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput =

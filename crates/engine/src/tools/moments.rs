@@ -4,8 +4,12 @@ use crate::context::Context;
 use crate::context::call::Call;
 use crate::context::history_stores::logged_operations;
 use crate::model::reply::Answer;
+use crate::model::reply::SeedCodes;
 use crate::pipeline::report::rendered::files_data;
 use crate::session::turns::{PAUSE_US, log_moment};
+use crate::tools::aliases::row;
+use crate::tools::outputs::MARK_AND_RETURN;
+use crate::tools::tool::{Annotations, Tool};
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::formats::{self, FormatInput};
@@ -28,6 +32,25 @@ pub(crate) struct MarkInput {
 
 /// A moment: for each root, the number of the newest operation up to it; `None` for a root that it says nothing about.
 pub(crate) struct Moment(pub(crate) Vec<Option<u64>>);
+
+/// The row of the tool `mark` in the table.
+pub(crate) const TOOL: Tool = Tool {
+    name: "mark",
+    title: "Name this moment",
+    summary: "give this moment of the history a name, to which rewind goes back",
+    prompt: "\
+Gives this moment a name. rewind takes back what you did since; undo (since) and history (id, to) take the name, too. The newest mark of a name counts.",
+    annotations: Annotations::ADDS,
+    seed: SeedCodes::None,
+    rest: "",
+    example: r#"{"name": "before-refactoring"}"#,
+    other_names: &[],
+    aliases: &[row("name", &["mark", "label"])],
+    entry_aliases: &[],
+    words: &[],
+    outputs: &[&MARK_AND_RETURN],
+    input: INPUT,
+};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput = ToolInput::new(|call, _, input| mark(call, input), || vec![schema_for!(MarkInput)]);

@@ -9,12 +9,11 @@ pub(crate) mod values;
 mod words;
 
 pub(crate) use crate::api::arguments::aliases::tool_named;
-pub use crate::api::arguments::aliases::{ALIASES, Alias, Aliases, TOOL_ALIASES, ToolAlias, of as aliases};
 
 use crate::api::arguments::aliases::normalize_name;
 pub(crate) use crate::api::arguments::fields::KnownFields;
 use crate::api::arguments::reader::ArgumentReader;
-use crate::api::tool_table::Tool;
+use crate::tools::tool::Tool;
 use emendate_core::{Code, Error, Notes, Result, TextNames};
 use serde_json::Value;
 use std::path::Path;
@@ -46,7 +45,7 @@ impl Arguments {
         input: Value,
     ) -> Result<Arguments> {
         let schema = tool.known();
-        if schema.fits(&input) && !words::are_spelled_otherwise(tool.name, &input) {
+        if schema.fits(&input) && !words::are_spelled_otherwise(tool, &input) {
             return Ok(Arguments { value: input, notes: Notes::new() });
         }
         let mut notes = Notes::new();

@@ -1,10 +1,11 @@
 //! Reading of the fields of one call: maps each name to its field and finds names that contradict each other.
 
-use crate::api::arguments::aliases::{self, Alias, Aliases, MEANINGFUL_FIELDS, MEANINGFUL_IF_FALSE, normalize_name};
+use crate::api::arguments::aliases::{MEANINGFUL_FIELDS, MEANINGFUL_IF_FALSE, normalize_name};
 use crate::api::arguments::fields::{KnownFields, has_type};
 use crate::api::arguments::{join, words};
-use crate::api::tool_table::Tool;
 use crate::model::raw_path::PATH_FIELDS;
+use crate::tools::aliases::Alias;
+use crate::tools::tool::Tool;
 use emendate_core::{Code, Error, Notes, Result, TextNames};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
@@ -41,9 +42,7 @@ enum FieldRef {
 /// Reads one call.
 pub(super) struct ArgumentReader<'a> {
     pub(super) known: &'static KnownFields,
-    pub(super) tool: &'static str,
-    aliases: &'static Aliases,
-    reads_only: bool,
+    pub(super) tool: &'static Tool,
     pub(super) start: Option<&'a Path>,
     pub(super) notes: Notes,
     /// Accepted spellings, and ignored fields, each once.
@@ -74,9 +73,7 @@ impl<'a> ArgumentReader<'a> {
         ArgumentReader {
             texts,
             known: tool.known(),
-            tool: tool.name,
-            aliases: aliases::of(tool.name),
-            reads_only: tool.annotations.read_only,
+            tool,
             start,
             notes,
             spelled: Vec::new(),
@@ -91,7 +88,7 @@ impl<'a> ArgumentReader<'a> {
     }
 
     pub(super) fn call(&mut self, mut fields: Map<String, Value>) -> Result<Value> {
-        match self.aliases.tool {
+        match self.tool.name {
             "read" => self.lines(&mut fields),
             "text_editor" => self.editor(&mut fields),
             "notebook_edit" => self.cell(&mut fields),
@@ -111,7 +108,7 @@ impl<'a> ArgumentReader<'a> {
         }
         self.same_file(&mut out)?;
         self.searched_path(&mut out);
-        if self.aliases.tool == "edit" {
+        if self.tool.name == "edit" {
             self.single_or_list(&mut out);
         }
         if !self.missing.is_empty() {
@@ -248,8 +245,8 @@ impl<'a> ArgumentReader<'a> {
     fn meaning(&self, name: &str, names: &[String], known: &Map<String, Value>, level: FieldLevel) -> FieldRef {
         let key = normalize_name(name);
         let rows = match level {
-            FieldLevel::Call | FieldLevel::Inner => self.aliases.fields,
-            FieldLevel::Entry => self.aliases.items,
+            FieldLevel::Call | FieldLevel::Inner => self.tool.aliases,
+            FieldLevel::Entry => self.tool.entry_aliases,
         };
         // An alias with a condition takes precedence over a field of the same name.
         if let Some(row) = rows.iter().filter(|row| row.unless.is_some()).find(|row| applies(row, &key, names, known)) {
@@ -264,7 +261,7 @@ impl<'a> ArgumentReader<'a> {
         if let Some(row) = rows.iter().find(|row| applies(row, &key, names, known)) {
             return FieldRef::Field(row.field.to_owned(), false);
         }
-        let mut paths = self.aliases.fields.iter().filter(|row| PATH_FIELDS.contains(&row.field));
+        let mut paths = self.tool.aliases.iter().filter(|row| PATH_FIELDS.contains(&row.field));
         if level == FieldLevel::Entry
             && (key == "filepath" || paths.any(|row| row.others.iter().any(|other| normalize_name(other) == key)))
         {
@@ -273,7 +270,8 @@ impl<'a> ArgumentReader<'a> {
         if level == FieldLevel::Call && known.contains_key("edits") && !known.contains_key("old_string") {
             let entry = self.entry_fields();
             let exact = entry.and_then(|entry| entry.keys().find(|field| normalize_name(field) == key)).cloned();
-            let row = self.aliases.items.iter().find(|row| row.others.iter().any(|other| normalize_name(other) == key));
+            let row =
+                self.tool.entry_aliases.iter().find(|row| row.others.iter().any(|other| normalize_name(other) == key));
             let field = exact.or_else(|| row.map(|row| row.field.to_owned()));
             if let Some(field) = field.filter(|field| entry.is_some_and(|entry| entry.contains_key(field))) {
                 return FieldRef::OnlyEntry(field);
@@ -331,7 +329,7 @@ impl<'a> ArgumentReader<'a> {
         let key = normalize_name(name);
         let most = (key.chars().count() / 4).clamp(1, 2);
         let near = known.keys().find(|field| strsim::osa_distance(&key, &normalize_name(field)) <= most);
-        let harmless = self.reads_only || is_nothing(value);
+        let harmless = self.tool.annotations.read_only || is_nothing(value);
         let next = "nothing was changed.";
         if let (Some(field), false) = (near, harmless) {
             return Err(Error::new(
@@ -341,7 +339,7 @@ impl<'a> ArgumentReader<'a> {
             .next(format!("Send {field} if it is meant, else omit {name}; {next}")));
         }
         let means = |fields: &[&str]| fields.iter().any(|other| normalize_name(other) == key);
-        let denies = !self.reads_only && *value == Value::Bool(false) && means(MEANINGFUL_IF_FALSE);
+        let denies = !self.tool.annotations.read_only && *value == Value::Bool(false) && means(MEANINGFUL_IF_FALSE);
         if denies || !harmless && means(MEANINGFUL_FIELDS) {
             let what = format!("`{name}` is not a field of this tool, and its value could change what the call does.");
             return Err(Error::new(Code::CallInvalid, what)

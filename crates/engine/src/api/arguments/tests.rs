@@ -1,4 +1,4 @@
-use crate::api::arguments::{ALIASES, Arguments, TOOL_ALIASES, normalize_name};
+use crate::api::arguments::{Arguments, normalize_name};
 use crate::api::tool_table::{TOOLS, tool};
 use emendate_core::Result;
 use serde_json::{Value, json};
@@ -23,23 +23,23 @@ fn valid_arguments_stay_unchanged() {
 
 #[test]
 fn alias_rows_name_fields_and_no_field_is_an_alias() {
-    for table in ALIASES.iter().filter(|table| tool(table.tool).is_some()) {
-        let schema = tool(table.tool).unwrap().schema();
-        for row in table.fields {
-            assert!(schema["properties"].get(row.field).is_some(), "{} {}", table.tool, row.field);
+    for tool in TOOLS {
+        let schema = tool.schema();
+        for row in tool.aliases {
+            assert!(schema["properties"].get(row.field).is_some(), "{} {}", tool.name, row.field);
             for other in row.others.iter().filter(|_| row.unless.is_none()) {
                 let taken = schema["properties"]
                     .as_object()
                     .unwrap()
                     .keys()
                     .any(|name| normalize_name(name) == normalize_name(other));
-                assert!(!taken, "{}: {other} is a field", table.tool);
-                let rows = table.fields.iter().filter(|row| row.others.contains(other));
-                assert_eq!(rows.count(), 1, "{}: {other} is in two rows", table.tool);
+                assert!(!taken, "{}: {other} is a field", tool.name);
+                let rows = tool.aliases.iter().filter(|row| row.others.contains(other));
+                assert_eq!(rows.count(), 1, "{}: {other} is in two rows", tool.name);
             }
         }
     }
-    let names: Vec<String> = TOOL_ALIASES.iter().flat_map(|row| row.others).map(|name| normalize_name(name)).collect();
+    let names: Vec<String> = TOOLS.iter().flat_map(|tool| tool.other_names).map(|name| normalize_name(name)).collect();
     for (index, name) in names.iter().enumerate() {
         assert!(!names[..index].contains(name), "{name} names two tools");
     }

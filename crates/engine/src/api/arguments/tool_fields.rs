@@ -90,7 +90,7 @@ impl ArgumentReader<'_> {
     /// A search or a list without a path is about the whole root, if there is one.
     pub(super) fn searched_path(&mut self, out: &mut Map<String, Value>) {
         let start = self.start.and_then(Path::to_str);
-        if let ("search" | "list", false, Some(start)) = (self.tool, has_field(out, &["path", "pathb64"]), start) {
+        if let ("search" | "list", false, Some(start)) = (self.tool.name, has_field(out, &["path", "pathb64"]), start) {
             out.insert("path".to_owned(), start.into());
             self.notes.push(format!("The call has no path; it was read as {start}."));
         }

@@ -86,7 +86,7 @@ impl ArgumentReader<'_> {
         };
         let what = format!("{at} is the path of one file, and the call has {}.", paths.len());
         let error = Error::new(Code::CallInvalid, what);
-        if self.tool != "read" {
+        if self.tool.name != "read" {
             return Err(error.next("Send one call for each file; nothing was changed."));
         }
         let mut parts = vec![Phrase::from("Send one call for each: ")];

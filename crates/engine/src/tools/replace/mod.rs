@@ -16,14 +16,18 @@ use crate::model::call_handle::{CallHandle, CallPhase};
 use crate::model::call_origin::CallOrigin;
 use crate::model::call_size::check_call_size;
 use crate::model::reply::Answer;
+use crate::model::reply::SeedCodes;
 use crate::pipeline::checks::syntax_warning::warn_of_syntax;
 use crate::pipeline::plan::file_plan::{FilePlan, SeenUpdate, recycle};
 use crate::pipeline::plan::notebook;
 use crate::pipeline::report::diagnose;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::suggest::file_not_found;
+use crate::tools::aliases::{NEW_NAMES, OLD_NAMES, SCOPE_ALIASES, row};
+use crate::tools::outputs::{OutputGroup, any, flag, list, number, text};
 use crate::tools::replace::gather::{FileFinding, scan_files};
 use crate::tools::replace::query::ReplaceQuery;
+use crate::tools::tool::{Annotations, REST_OF_FILES, Tool};
 use crate::tools::tool_input::ToolInput;
 use emendate_core::{Advice, Code, Error, ResolvedEdit, Result, TextNames, formats};
 use emendate_fs::{PATH_MAX_BYTES, SafePath};
@@ -127,6 +131,50 @@ pub(crate) struct SkippedFiles {
     /// Directories that could not be read.
     pub(crate) closed: usize,
 }
+
+/// The fields that the data of a reply may have.
+const REPLACEMENTS: OutputGroup = OutputGroup {
+    title: "Replacements in a directory",
+    fields: &[
+        text("headline", "What was done, in one line."),
+        number("replacements", "The number of places."),
+        list("files", "One entry a file: filePath and replacements."),
+        number("filesSearched", "The number of files that were searched."),
+        any("guarded", "Files that the policy keeps from being edited."),
+        flag("dryRun", "Nothing was written."),
+        text("operation", "The name of the operation in the history."),
+    ],
+};
+
+/// The row of the tool `replace_in_files` in the table.
+pub(crate) const TOOL: Tool = Tool {
+    name: "replace_in_files",
+    title: "Replace in many files",
+    summary: "replace a text, or a regular expression, in every file below a directory, all or nothing",
+    prompt: "\
+Replaces a text in every file below a directory, in one operation: all files or none. old_string is plain text, taken exactly; or pattern with \
+regex: true, where $1 in new_string is what the first group matched. glob picks files (\"*.rs\", \"!tests/**\"); ignored and hidden files are \
+skipped as in search. expected is the number of replacements in all files together; without it the reply counts and lists them and writes \
+nothing. dry_run shows the diffs.",
+    annotations: Annotations::EDITS,
+    seed: SeedCodes::None,
+    rest: REST_OF_FILES,
+    example: r#"{"path": "/work/src", "old_string": "old_name(", "new_string": "new_name(", "glob": ["*.rs"], "expected": 12}"#,
+    other_names: &[],
+    aliases: &[
+        SCOPE_ALIASES[0],
+        row("old_string", OLD_NAMES),
+        row("new_string", NEW_NAMES),
+        row("new_string", &["new_text"]),
+        SCOPE_ALIASES[1],
+        SCOPE_ALIASES[2],
+        row("expected", &["expected_replacements", "expected_count"]),
+    ],
+    entry_aliases: &[],
+    words: &[],
+    outputs: &[&REPLACEMENTS],
+    input: INPUT,
+};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput = ToolInput::new(replace_in_files, || vec![schema_for!(ReplaceInput)]);

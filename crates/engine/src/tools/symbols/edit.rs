@@ -6,14 +6,18 @@ use crate::context::policy::Access;
 use crate::context::syntax::SymbolRef;
 use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
+use crate::model::reply::SeedCodes;
 use crate::pipeline::plan::edit::plan_against;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::placement::EditedFile;
 use crate::pipeline::report::rendered::answer_for_file;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::suggest::file_not_found;
+use crate::tools::aliases::{FILE_NAMES, LINE_NAMES, row};
+use crate::tools::outputs::CHANGED_FILE;
 use crate::tools::symbols::foreign_uses::used_elsewhere;
 use crate::tools::symbols::references::{References, references_elsewhere};
+use crate::tools::tool::{Annotations, FieldWords, REST_OF_EDIT, Tool};
 use crate::tools::tool_input::ToolInput;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Advice, Code, Error, Locator, Op, OpOrder, Result, normalize_text, omission};
@@ -56,6 +60,42 @@ impl EditSymbolInput {
         normalize_text(self.text.as_deref().unwrap_or_default())
     }
 }
+
+/// The row of the tool `edit_symbol` in the table.
+pub(crate) const TOOL: Tool = Tool {
+    name: "edit_symbol",
+    title: "Edit a symbol",
+    summary: "replace, delete or rename a function, class or key by its name, or insert text beside it",
+    prompt: "\
+Edits a definition by its name, as outline lists it (Parser.next; the last name is enough if it is unique). action: replace (text is \
+the whole new definition; comments and attributes above are kept unless text has its own), insert_before, insert_after, delete (with the \
+comments above), rename (text is the new name; only where the meaning of the name is certain). The file must have been read. An edit that \
+would make the file unparsable is refused.",
+    annotations: Annotations::EDITS,
+    seed: SeedCodes::Edit,
+    rest: REST_OF_EDIT,
+    example: r#"{"file_path": "/work/src/main.rs", "symbol": "Parser.next", "action": "replace", "text": "fn next(&mut self) -> u8 {\n    0\n}"}"#,
+    other_names: &[],
+    aliases: &[
+        row("file_path", FILE_NAMES),
+        row("symbol", &["symbol_name", "name"]),
+        row("text", &["new_text", "new_string", "content", "code", "new_code", "new_name"]),
+        row("line", LINE_NAMES),
+    ],
+    entry_aliases: &[],
+    words: &[FieldWords {
+        field: "action",
+        words: &[
+            ("replace", &["update"]),
+            ("insert_before", &[]),
+            ("insert_after", &[]),
+            ("delete", &["remove"]),
+            ("rename", &[]),
+        ],
+    }],
+    outputs: &[&CHANGED_FILE],
+    input: INPUT,
+};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput =

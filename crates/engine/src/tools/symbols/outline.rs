@@ -7,8 +7,12 @@ use crate::context::{LoadedFile, walk};
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
+use crate::model::reply::SeedCodes;
 use crate::session::suggest::file_not_found;
+use crate::tools::aliases::{FILE_NAMES, row};
+use crate::tools::outputs::SYMBOLS_AND_PROBLEMS;
 use crate::tools::search::WalkFilter;
+use crate::tools::tool::{Annotations, Tool};
 use crate::tools::tool_input::ToolInput;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Result};
@@ -58,6 +62,26 @@ struct FileOutline {
     language: &'static str,
     tag: String,
 }
+
+/// The row of the tool `outline` in the table.
+pub(crate) const TOOL: Tool = Tool {
+    name: "outline",
+    title: "Outline of a file",
+    summary: "list the definitions in a source file or a directory: functions, types, keys, with their lines",
+    prompt: "\
+Lists the definitions in a file of a known language, with first and last line: functions, classes, methods, keys, sections. read and edit_symbol \
+take these names, joined by dots (Parser.next). For a directory, it lists those of all its files. It shows no text, so it does not count as a read.",
+    annotations: Annotations::READS,
+    seed: SeedCodes::None,
+    rest: "Read parts of the file with offset and limit.",
+    example: r#"{"file_path": "/work/src/main.rs"}"#,
+    other_names: &[],
+    aliases: &[row("file_path", FILE_NAMES)],
+    entry_aliases: &[],
+    words: &[],
+    outputs: &[&SYMBOLS_AND_PROBLEMS],
+    input: INPUT,
+};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput =

@@ -23,12 +23,16 @@ use crate::context::call::Call;
 use crate::model::call_origin::CallOrigin;
 use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
+use crate::model::reply::SeedCodes;
 use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::wait_for_in_doubt;
+use crate::tools::aliases::{FILE_NAMES, row};
 use crate::tools::history::operation_list::tool_name;
+use crate::tools::outputs::{CHANGED_FILE, SEVERAL_FILES};
 use crate::tools::review::turn::effective_operations;
+use crate::tools::tool::{Annotations, REST_OF_FILES, Tool};
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::covered::{changed_by, covering, replaced_by};
 use crate::tools::undo::hunks::undo_hunks;
@@ -52,6 +56,28 @@ pub(crate) struct UndoneOperations {
     pub(crate) operations: Vec<LogEntry>,
     pub(crate) receipts: Vec<Receipt>,
 }
+
+/// The row of the tool `undo` in the table.
+pub(crate) const TOOL: Tool = Tool {
+    name: "undo",
+    title: "Undo an operation",
+    summary: "undo the last call, or a named one, in all of its files; or redo it",
+    prompt: "\
+Reverts what a call did, in all of its files or none: contents, permissions, files that were created, removed or moved. Without \
+arguments the last operation of this session; id names another one (data.operation of its reply, or history). If a file changed \
+since on other lines, those changes are kept; on the same lines, nothing is done and the reply says what to do. The undo can be undone \
+with redo.",
+    annotations: Annotations::EDITS,
+    seed: SeedCodes::None,
+    rest: REST_OF_FILES,
+    example: r#"{"id": "17-3fa9"}"#,
+    other_names: &[],
+    aliases: &[row("id", &["operation", "operation_id"]), row("file_path", FILE_NAMES)],
+    entry_aliases: &[],
+    words: &[],
+    outputs: &[&CHANGED_FILE, &SEVERAL_FILES],
+    input: INPUT,
+};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput = ToolInput::new(undo, || vec![schema_for!(UndoInput), schema_for!(RawPath)]);

@@ -8,12 +8,16 @@ use crate::context::policy::Access;
 use crate::model::call_origin::CallOrigin;
 use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
+use crate::model::reply::SeedCodes;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::pipeline::plan::placement::check_unchanged;
 use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::resolve_all_in_doubt;
+use crate::tools::aliases::{FILE_NAMES, row};
+use crate::tools::outputs::{CHANGED_FILE, SEVERAL_FILES};
+use crate::tools::tool::{Annotations, REST_OF_FILES, Tool};
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::file_states::{current_state, history_content, is_same_content, not_kept, putting};
 use crate::tools::undo::hunks::{HunkSelection, hunks_to_restore, write_hunks};
@@ -50,6 +54,26 @@ pub(crate) struct RestoreInput {
     #[serde(default)]
     pub(crate) irreversible: bool,
 }
+
+/// The row of the tool `restore` in the table.
+pub(crate) const TOOL: Tool = Tool {
+    name: "restore",
+    title: "Restore a file",
+    summary: "restore a file to its state after an operation of the history",
+    prompt: "\
+Restores one file to its state after an operation, or before it with ^ after the name, whatever changed since. It \
+must have been read, if it exists. This is an operation itself, so undo reverts it.",
+    annotations: Annotations::REPLACES,
+    seed: SeedCodes::None,
+    rest: REST_OF_FILES,
+    example: r#"{"file_path": "/work/src/main.rs", "id": "17-3fa9^"}"#,
+    other_names: &[],
+    aliases: &[row("file_path", FILE_NAMES)],
+    entry_aliases: &[],
+    words: &[],
+    outputs: &[&CHANGED_FILE, &SEVERAL_FILES],
+    input: INPUT,
+};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput = ToolInput::new(restore, || vec![schema_for!(RestoreInput), schema_for!(RawPath)]);

@@ -4,8 +4,12 @@
 use crate::context::call::Call;
 use crate::model::call_origin::CallOrigin;
 use crate::model::reply::Answer;
+use crate::model::reply::SeedCodes;
 use crate::session::outside::is_of_shell;
+use crate::tools::aliases::row;
 use crate::tools::moments::{Moment, find_moment};
+use crate::tools::outputs::{CHANGED_FILE, MARK_AND_RETURN, SEVERAL_FILES};
+use crate::tools::tool::{Annotations, REST_OF_FILES, Tool};
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::since::operations_after;
@@ -40,6 +44,27 @@ pub(crate) struct RewindInput {
     #[serde(default)]
     irreversible: bool,
 }
+
+/// The row of the tool `rewind` in the table.
+pub(crate) const TOOL: Tool = Tool {
+    name: "rewind",
+    title: "Return to a moment",
+    summary: "take back everything that the session did since a mark, and keep what others did",
+    prompt: "\
+Takes back everything that you did since a mark or an operation, in all files, as one operation, which undo with redo takes back. What others did since \
+then is kept and listed; where both changed the same lines, nothing is done and the conflict is shown. With shell, also what snapshots found \
+during your shell commands.",
+    annotations: Annotations::EDITS,
+    seed: SeedCodes::None,
+    rest: REST_OF_FILES,
+    example: r#"{"to": "before-refactoring"}"#,
+    other_names: &[],
+    aliases: &[row("to", &["mark", "name", "since"])],
+    entry_aliases: &[],
+    words: &[],
+    outputs: &[&CHANGED_FILE, &SEVERAL_FILES, &MARK_AND_RETURN],
+    input: INPUT,
+};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput = ToolInput::new(rewind, || vec![schema_for!(RewindInput)]);
