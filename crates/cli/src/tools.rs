@@ -17,7 +17,7 @@ struct ToolRow {
 /// Lists the tools, or shows one.
 pub(crate) fn run(args: &ToolsArgs, json: bool) -> Result<u8> {
     let rows: Vec<ToolRow> = match (args.profile, &args.name) {
-        (None, None) => TOOLS.iter().map(tool_row).collect(),
+        (None, None) => TOOLS.iter().copied().map(tool_row).collect(),
         (None, Some(name)) => tool(name).map(tool_row).into_iter().collect(),
         (Some(profile), None) => profile.views.iter().map(view_row).collect(),
         (Some(profile), Some(name)) => profile.view(name).map(view_row).into_iter().collect(),

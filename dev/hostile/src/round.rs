@@ -82,7 +82,7 @@ impl<'r> Round<'r> {
     pub(crate) fn play(&mut self) -> io::Result<()> {
         let before = tree(&self.root)?;
         for _ in 0..CALLS {
-            let tool = *self.luck.pick(&TOOLS.iter().collect::<Vec<&Tool>>());
+            let tool = *self.luck.pick(&TOOLS.iter().copied().collect::<Vec<&Tool>>());
             self.one(tool);
             if !self.alive {
                 return Ok(());

@@ -1,14 +1,15 @@
 //! A call from its name and JSON to the reply: finds the tool, parses the arguments, and catches panics.
 
-use crate::api::arguments::{self, Arguments};
+use crate::api::arguments::Arguments;
 use crate::api::events::call_as;
-use crate::api::tool_table::{INPUT_BYTES_MAX, TOOLS, tool};
+use crate::api::tool_table::{INPUT_BYTES_MAX, TOOLS, tool, tool_named};
 use crate::context::call::Call;
 use crate::model::call_context::CallContext;
 use crate::model::reply::{Answer, Reply, SeedCodes};
 use crate::pipeline::report::receipt::render_notes;
 use crate::session::comments::with_open_comments;
 use crate::session::windows_paths::read_windows_fields;
+use crate::tools::tool::Tool;
 use crate::tools::tool_input::AnswerText;
 use emendate_core::formats::detect::without_mark;
 use emendate_core::{Code, Error, Result, TextNames, Vocabulary, formats};
@@ -45,7 +46,7 @@ impl Tool {
 
 /// Finds a tool by its name or another one for it.
 fn find_tool(name: &str) -> Option<&'static Tool> {
-    tool(name).or_else(|| arguments::tool_named(name))
+    tool(name).or_else(|| tool_named(name))
 }
 
 /// Returns the reply to a call, with advice in these names. Never panics: an internal fault is reported as

@@ -1,6 +1,7 @@
 //! Descriptions of tools and formats for programs.
 
-use crate::api::tool_table::{TOOLS, Tool};
+use crate::api::tool_table::TOOLS;
+use crate::tools::tool::Tool;
 use emendate_core::formats::{self, FormatSpec};
 use serde_json::{Value, json};
 
@@ -11,7 +12,7 @@ pub fn format_specs() -> Vec<&'static FormatSpec> {
 
 /// Describes all tools, as `emend tools --json` prints it.
 pub fn describe() -> Value {
-    TOOLS.iter().map(tool_data).collect()
+    TOOLS.iter().copied().map(tool_data).collect()
 }
 
 /// Describes a tool as JSON.

@@ -6,7 +6,6 @@ pub(crate) mod names;
 pub(crate) mod peers;
 pub(crate) mod prompts;
 
-use crate::api::arguments::tool_named;
 use crate::api::call::parse_json;
 use crate::api::engine::Engine;
 use crate::api::profile::prompts::{
@@ -14,10 +13,11 @@ use crate::api::profile::prompts::{
     GREP_PROMPT, ORDER_DESCRIPTION, SEARCH_FIELDS, SHORT_SEARCH_PROMPT, SHORT_UNDO_PROMPT, TAGGED_READ_PROMPT,
     TAGGED_SEARCH_PROMPT,
 };
-use crate::api::tool_table::{TOOLS, tool};
+use crate::api::tool_table::{TOOLS, tool, tool_named};
 use crate::model::call_context::CallContext;
 use crate::model::reply::{Reply, SeedCodes};
 use crate::pipeline::plan::patching::PATCH_FIELDS;
+use crate::tools::tool::Tool;
 use emendate_core::formats::{apply_patch, hashline, search_replace};
 use emendate_core::line_format::LineFormat;
 use emendate_core::{Code, Error};
@@ -336,8 +336,10 @@ impl Profile {
 
     /// Returns the tool of that name, or the one that another client's name refers to.
     pub fn find_view(&self, name: &str) -> Option<&'static ToolView> {
-        self.view(name)
-            .or_else(|| self.views.iter().find(|offer| tool_named(name).is_some_and(|tool| tool.name == offer.tool)))
+        self.view(name).or_else(|| {
+            let tool = tool_named(name)?;
+            self.views.iter().find(|offer| offer.tool == tool.name)
+        })
     }
 }
 

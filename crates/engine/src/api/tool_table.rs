@@ -1,6 +1,6 @@
 //! The tool table: one row per tool. Help, schemas, documentation, `emend call` and MCP iterate over it.
 
-use crate::api::arguments::KnownFields;
+use crate::api::arguments::{KnownFields, normalize_name};
 use crate::api::tool_schema::merge_schemas;
 use crate::model::raw_path::RAW_PATH_FIELD;
 use crate::tools::symbols::{edit, outline};
@@ -43,6 +43,13 @@ pub static TOOLS: &[&Tool] = &[
 /// Returns the tool of that name.
 pub fn tool(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().copied().find(|tool| tool.name == name)
+}
+
+/// Returns the tool that another client's name refers to.
+pub(crate) fn tool_named(name: &str) -> Option<&'static Tool> {
+    let name = normalize_name(name);
+    let is_name = |other: &&str| normalize_name(other) == name;
+    TOOLS.iter().copied().find(|tool| [tool.name].iter().chain(tool.other_names).any(is_name))
 }
 
 impl Tool {

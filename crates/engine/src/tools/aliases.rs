@@ -12,7 +12,7 @@ pub struct Alias {
     pub unless: Option<&'static str>,
 }
 
-pub(crate) const fn row(field: &'static str, others: &'static [&'static str]) -> Alias {
+pub(crate) const fn alias(field: &'static str, others: &'static [&'static str]) -> Alias {
     Alias { field, others, unless: None }
 }
 
@@ -92,29 +92,29 @@ pub(crate) const BEFORE_ALIAS: Alias = Alias { field: "old_string", others: &["b
 pub(crate) const AFTER_ALIAS: Alias = Alias { field: "new_string", others: &["after"], unless: Some("old_string") };
 pub(crate) const PATTERN_ALIAS: Alias = Alias { field: "old_string", others: &["pattern"], unless: Some("regex") };
 pub(crate) const REPLACEMENT_ALIASES: &[Alias] = &[
-    row("old_string", OLD_NAMES),
-    row("new_string", NEW_NAMES),
-    row("new_string", &["new_text"]),
+    alias("old_string", OLD_NAMES),
+    alias("new_string", NEW_NAMES),
+    alias("new_string", &["new_text"]),
     BEFORE_ALIAS,
     AFTER_ALIAS,
     PATTERN_ALIAS,
-    row("replace_all", REPLACE_ALL_NAMES),
-    row("expected_replacements", EXPECTED_NAMES),
-    row("line", LINE_NAMES),
+    alias("replace_all", REPLACE_ALL_NAMES),
+    alias("expected_replacements", EXPECTED_NAMES),
+    alias("line", LINE_NAMES),
 ];
 pub(crate) const CELL_ALIASES: &[Alias] = &[
-    row("cell_id", &["cell"]),
-    row("cell_number", &["cell_index"]),
-    row("new_source", &["source", "content", "new_content", "new_string"]),
-    row("edit_mode", &["mode", "action"]),
+    alias("cell_id", &["cell"]),
+    alias("cell_number", &["cell_index"]),
+    alias("new_source", &["source", "content", "new_content", "new_string"]),
+    alias("edit_mode", &["mode", "action"]),
 ];
 pub(crate) const EDIT_TEXT_ALIASES: &[Alias] = &[
-    row("input", &["patch", "patch_text", "diff", "text", "input_text", "content", "edits", "changes", "blocks"]),
-    row("directory", &["cwd", "workdir", "working_directory", "root", "base_dir"]),
-    row("file", &["file_path", "path", "filename"]),
+    alias("input", &["patch", "patch_text", "diff", "text", "input_text", "content", "edits", "changes", "blocks"]),
+    alias("directory", &["cwd", "workdir", "working_directory", "root", "base_dir"]),
+    alias("file", &["file_path", "path", "filename"]),
 ];
 pub(crate) const SCOPE_ALIASES: &[Alias] = &[
-    row("path", DIRECTORY_NAMES),
-    row("glob", &["globs", "include", "include_pattern", "file_pattern", "file_glob"]),
-    row("ignore_case", &["case_insensitive", "-i"]),
+    alias("path", DIRECTORY_NAMES),
+    alias("glob", &["globs", "include", "include_pattern", "file_pattern", "file_glob"]),
+    alias("ignore_case", &["case_insensitive", "-i"]),
 ];

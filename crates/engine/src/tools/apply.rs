@@ -17,7 +17,7 @@ use crate::tools::edit_files::{apply_request, edit_files};
 use crate::tools::outputs::{CHANGED_FILE, SEVERAL_FILES};
 use crate::tools::tool::{Annotations, FieldWords, REST_OF_FILES, Tool};
 use crate::tools::tool_input::ToolInput;
-use crate::tools::words::EDIT_FORMATS;
+use crate::tools::words::EDIT_FORMAT_WORDS;
 use emendate_core::formats::anchors::WordAnchors;
 use emendate_core::formats::detect::{self, without_mark};
 use emendate_core::formats::line_parser::ParseOptions;
@@ -84,7 +84,7 @@ wrong). Context must make each place unique. Relative paths start from directory
     aliases: EDIT_TEXT_ALIASES,
     entry_aliases: &[],
     words: &[
-        FieldWords { field: "format", words: EDIT_FORMATS },
+        FieldWords { field: "format", words: EDIT_FORMAT_WORDS },
         FieldWords {
             field: "whitespace",
             words: &[("nowarn", &[]), ("warn", &[]), ("fix", &["strip"]), ("error", &[])],

@@ -11,7 +11,7 @@ use crate::pipeline::report::diagnose::{
     Diagnosis, DiagnosisTarget, ServerReport, ask_servers, exact, problem_list, reason,
 };
 use crate::session::suggest::file_not_found;
-use crate::tools::aliases::row;
+use crate::tools::aliases::alias;
 use crate::tools::outputs::SYMBOLS_AND_PROBLEMS;
 use crate::tools::search::{WalkFilter, WalkStats};
 use crate::tools::tool::{Annotations, Tool};
@@ -62,7 +62,7 @@ The reply to an edit already lists new problems.",
     rest: "Check fewer files in one call.",
     example: r#"{"paths": ["/work/src/main.rs"]}"#,
     other_names: &[],
-    aliases: &[row("paths", &["path", "file_path", "file", "files", "file_paths"])],
+    aliases: &[alias("paths", &["path", "file_path", "file", "files", "file_paths"])],
     entry_aliases: &[],
     words: &[],
     outputs: &[&SYMBOLS_AND_PROBLEMS],

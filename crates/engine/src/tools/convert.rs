@@ -14,7 +14,7 @@ use crate::tools::apply::{self, ParsedEdits, parse_edits, parse_input};
 use crate::tools::outputs::{OutputGroup, text};
 use crate::tools::tool::{Annotations, FieldWords, Tool};
 use crate::tools::tool_input::{AnswerText, ToolInput};
-use crate::tools::words::{EDIT_FORMATS, TARGET_FORMATS};
+use crate::tools::words::{EDIT_FORMAT_WORDS, TARGET_FORMAT_WORDS};
 use emendate_core::print::{FileDelta, FileVersions, PrintFormat};
 use emendate_core::{Code, Error, OverlayEntry as _, Result};
 use emendate_fs::SafePath;
@@ -58,7 +58,10 @@ to is unified_diff, apply_patch, search_replace, whole_file, hashline or anchors
     other_names: &[],
     aliases: EDIT_TEXT_ALIASES,
     entry_aliases: &[],
-    words: &[FieldWords { field: "format", words: EDIT_FORMATS }, FieldWords { field: "to", words: TARGET_FORMATS }],
+    words: &[
+        FieldWords { field: "format", words: EDIT_FORMAT_WORDS },
+        FieldWords { field: "to", words: TARGET_FORMAT_WORDS },
+    ],
     outputs: &[&CONVERTED_EDIT],
     input: INPUT,
 };

@@ -3,7 +3,7 @@
 use crate::model::reply::SeedCodes;
 use crate::tools::aliases::{
     AFTER_ALIAS, Alias, BEFORE_ALIAS, CELL_ALIASES, EDITS_NAMES, EXPECTED_NAMES, FILE_NAMES, LINE_NAMES, NEW_NAMES,
-    OLD_NAMES, PATH_NAMES, PATTERN_ALIAS, REPLACE_ALL_NAMES, REPLACEMENT_ALIASES, row,
+    OLD_NAMES, PATH_NAMES, PATTERN_ALIAS, REPLACE_ALL_NAMES, REPLACEMENT_ALIASES, alias,
 };
 use crate::tools::outputs::{CHANGED_FILE, SEVERAL_FILES};
 use crate::tools::tool::{Annotations, FieldWords, REST_OF_EDIT, Tool};
@@ -35,18 +35,18 @@ Empty new_string deletes.",
         "find_and_replace",
     ],
     aliases: &[
-        row("file_path", FILE_NAMES),
-        row("old_string", OLD_NAMES),
-        row("new_string", NEW_NAMES),
+        alias("file_path", FILE_NAMES),
+        alias("old_string", OLD_NAMES),
+        alias("new_string", NEW_NAMES),
         // `new_text` is the field of edits by first and last line.
         Alias { field: "new_string", others: &["new_text"], unless: Some("start_line_text") },
         BEFORE_ALIAS,
         AFTER_ALIAS,
         PATTERN_ALIAS,
-        row("replace_all", REPLACE_ALL_NAMES),
-        row("expected_replacements", EXPECTED_NAMES),
-        row("line", LINE_NAMES),
-        row("edits", EDITS_NAMES),
+        alias("replace_all", REPLACE_ALL_NAMES),
+        alias("expected_replacements", EXPECTED_NAMES),
+        alias("line", LINE_NAMES),
+        alias("edits", EDITS_NAMES),
     ],
     entry_aliases: REPLACEMENT_ALIASES,
     words: &[],
@@ -70,7 +70,7 @@ read; set order to in_turn if an edit needs the result of an earlier one.",
     rest: REST_OF_EDIT,
     example: r#"{"file_path": "/work/src/main.rs", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]}"#,
     other_names: &["multi_edit_tool"],
-    aliases: &[row("file_path", FILE_NAMES), row("edits", EDITS_NAMES)],
+    aliases: &[alias("file_path", FILE_NAMES), alias("edits", EDITS_NAMES)],
     entry_aliases: REPLACEMENT_ALIASES,
     words: &[],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES],
@@ -88,12 +88,12 @@ pub(crate) const EDIT_ANCHORS: Tool = Tool {
     rest: REST_OF_EDIT,
     example: r#"{"path": "/work/src/main.rs", "edits": [{"anchor": "Table:let x = 1;", "edit_type": "replace", "text": "let x = 2;"}]}"#,
     other_names: &[],
-    aliases: &[row("path", PATH_NAMES), row("edits", EDITS_NAMES)],
+    aliases: &[alias("path", PATH_NAMES), alias("edits", EDITS_NAMES)],
     entry_aliases: &[
-        row("anchor", &["start_anchor", "from"]),
-        row("end_anchor", &["to"]),
-        row("edit_type", &["type", "action"]),
-        row("text", &["new_text", "new_string", "content"]),
+        alias("anchor", &["start_anchor", "from"]),
+        alias("end_anchor", &["to"]),
+        alias("edit_type", &["type", "action"]),
+        alias("text", &["new_text", "new_string", "content"]),
     ],
     words: &[FieldWords {
         field: "edit_type",
@@ -117,8 +117,8 @@ changes to part of a file.",
     example: r#"{"file_path": "/work/notes.txt", "content": "Hello\n"}"#,
     other_names: &["write_file", "write_tool", "write_to_file", "create_file", "file_write", "file_write_tool"],
     aliases: &[
-        row("file_path", FILE_NAMES),
-        row(
+        alias("file_path", FILE_NAMES),
+        alias(
             "content",
             &["contents", "text", "file_text", "file_content", "new_content", "code", "code_content", "data", "body"],
         ),
@@ -141,12 +141,12 @@ pub(crate) const NOTEBOOK_EDIT: Tool = Tool {
     example: r#"{"notebook_path": "/work/model.ipynb", "cell_id": "a1b2c3d4", "new_source": "x = 1\nx"}"#,
     other_names: &["notebook_edit_tool", "edit_notebook"],
     aliases: &[
-        row("notebook_path", &["file_path", "path", "file", "filename", "notebook"]),
+        alias("notebook_path", &["file_path", "path", "file", "filename", "notebook"]),
         CELL_ALIASES[0],
         CELL_ALIASES[1],
         CELL_ALIASES[2],
         CELL_ALIASES[3],
-        row("edits", EDITS_NAMES),
+        alias("edits", EDITS_NAMES),
     ],
     entry_aliases: CELL_ALIASES,
     words: &[

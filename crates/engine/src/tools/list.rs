@@ -6,7 +6,7 @@ use crate::model::call_handle::CallPhase;
 use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
 use crate::model::reply::SeedCodes;
-use crate::tools::aliases::{DIRECTORY_NAMES, row};
+use crate::tools::aliases::{DIRECTORY_NAMES, alias};
 use crate::tools::outputs::FILES_BELOW;
 use crate::tools::tool::{Annotations, Tool};
 use crate::tools::tool_input::ToolInput;
@@ -68,7 +68,7 @@ Lists the files below a directory, one path a line, relative to it. Ignored (.gi
     rest: "Name a directory below it, or give depth or glob.",
     example: r#"{"path": "/work/src", "depth": 2}"#,
     other_names: &["ls", "list_files", "list_dir", "list_directory"],
-    aliases: &[row("path", DIRECTORY_NAMES), row("depth", &["max_depth", "levels"])],
+    aliases: &[alias("path", DIRECTORY_NAMES), alias("depth", &["max_depth", "levels"])],
     entry_aliases: &[],
     words: &[],
     outputs: &[&FILES_BELOW],

@@ -7,7 +7,7 @@ use crate::model::reply::Answer;
 use crate::model::reply::SeedCodes;
 use crate::pipeline::report::rendered::files_data;
 use crate::session::turns::{PAUSE_US, log_moment};
-use crate::tools::aliases::row;
+use crate::tools::aliases::alias;
 use crate::tools::outputs::MARK_AND_RETURN;
 use crate::tools::tool::{Annotations, Tool};
 use crate::tools::tool_input::ToolInput;
@@ -45,7 +45,7 @@ Gives this moment a name. rewind takes back what you did since; undo (since) and
     rest: "",
     example: r#"{"name": "before-refactoring"}"#,
     other_names: &[],
-    aliases: &[row("name", &["mark", "label"])],
+    aliases: &[alias("name", &["mark", "label"])],
     entry_aliases: &[],
     words: &[],
     outputs: &[&MARK_AND_RETURN],

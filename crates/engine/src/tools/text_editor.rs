@@ -11,7 +11,7 @@ use crate::model::reply::SeedCodes;
 use crate::pipeline::report::receipt::{Receipt, ReplyText};
 use crate::pipeline::report::rendered::answer_with;
 use crate::pipeline::report::rows::render_warnings;
-use crate::tools::aliases::{PATH_NAMES, row};
+use crate::tools::aliases::{PATH_NAMES, alias};
 use crate::tools::edit_files::change_files;
 use crate::tools::outputs::{CHANGED_FILE, LINES_READ, SEVERAL_FILES};
 use crate::tools::tool::{Annotations, FieldWords, Tool};
@@ -63,19 +63,19 @@ pub(crate) const TOOL: Tool = Tool {
     name: "text_editor",
     title: "View and edit files",
     summary: "view, create, str_replace, insert: Anthropic's text editor tool",
-    prompt: formats::text_editor::PROMPT,
+    prompt: text_editor::PROMPT,
     annotations: Annotations::EDITS,
     seed: SeedCodes::Edit,
     rest: "View other lines with view_range.",
     example: r#"{"command": "str_replace", "path": "/work/src/main.rs", "old_str": "let x = 1;", "new_str": "let x = 2;"}"#,
     other_names: &["str_replace_editor", "str_replace_based_edit_tool"],
     aliases: &[
-        row("path", PATH_NAMES),
-        row("file_text", &["content", "contents", "file_content"]),
-        row("old_str", &["old_string", "old_text", "old", "search"]),
-        row("new_str", &["new_string", "new_text", "new", "replace", "replacement"]),
-        row("insert_line", &["line", "line_number"]),
-        row("view_range", &["range"]),
+        alias("path", PATH_NAMES),
+        alias("file_text", &["content", "contents", "file_content"]),
+        alias("old_str", &["old_string", "old_text", "old", "search"]),
+        alias("new_str", &["new_string", "new_text", "new", "replace", "replacement"]),
+        alias("insert_line", &["line", "line_number"]),
+        alias("view_range", &["range"]),
     ],
     entry_aliases: &[],
     words: &[FieldWords {

@@ -2,7 +2,7 @@
 
 use crate::tools::tool::{FieldWords, Word};
 
-pub(crate) const LINE_FORMATS: &[Word] = &[
+pub(crate) const LINE_FORMAT_WORDS: &[Word] = &[
     ("numbered", &[]),
     ("plain", &[]),
     ("hashline", &[]),
@@ -10,7 +10,7 @@ pub(crate) const LINE_FORMATS: &[Word] = &[
     ("anchors", &[]),
     ("anchors_tab", &[]),
 ];
-pub(crate) const EDIT_FORMATS: &[Word] = &[
+pub(crate) const EDIT_FORMAT_WORDS: &[Word] = &[
     ("search_replace", &["search/replace", "search_replace_blocks", "blocks"]),
     ("whole_file", &["whole"]),
     ("elided", &["lazy"]),
@@ -19,7 +19,7 @@ pub(crate) const EDIT_FORMATS: &[Word] = &[
     ("hashline", &[]),
     ("hashline_put", &[]),
 ];
-pub(crate) const TARGET_FORMATS: &[Word] = &[
+pub(crate) const TARGET_FORMAT_WORDS: &[Word] = &[
     ("unified_diff", &["diff", "udiff", "git_diff"]),
     // The name of earlier versions, which convert still knows.
     ("unified", &[]),
@@ -35,5 +35,5 @@ pub(crate) const OPTION_WORDS: &[FieldWords] = &[
     FieldWords { field: "match", words: &[("standard", &["default"]), ("strict", &[]), ("exact", &[])] },
     FieldWords { field: "on_stale", words: &[("merge", &[]), ("reject", &["refuse"]), ("markers", &[]), ("ask", &[])] },
     FieldWords { field: "order", words: &[("together", &[]), ("in_turn", &["sequential", "in_order"])] },
-    FieldWords { field: "marks", words: LINE_FORMATS },
+    FieldWords { field: "marks", words: LINE_FORMAT_WORDS },
 ];

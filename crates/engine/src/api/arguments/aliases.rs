@@ -1,8 +1,5 @@
 //! Names of fields and tools in other clients.
 
-use crate::api::tool_table::TOOLS;
-use crate::tools::tool::Tool;
-
 /// Fields that restrict or change an edit in some client. A tool that lacks one never ignores it.
 pub(super) static MEANINGFUL_FIELDS: &[&str] = names![
     after all append at_line before case_insensitive case_sensitive cell_id cell_number check_only column count cwd
@@ -19,13 +16,6 @@ pub(super) static MEANINGFUL_FIELDS: &[&str] = names![
 pub(super) static MEANINGFUL_IF_FALSE: &[&str] = &["case_sensitive", "match_case"];
 
 /// Normalizes a name to compare spellings.
-pub(super) fn normalize_name(name: &str) -> String {
+pub(crate) fn normalize_name(name: &str) -> String {
     name.chars().filter(|ch| !matches!(ch, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
-}
-
-/// Returns the tool that another client's name refers to.
-pub(crate) fn tool_named(name: &str) -> Option<&'static Tool> {
-    let name = normalize_name(name);
-    let is_name = |other: &&str| normalize_name(other) == name;
-    TOOLS.iter().copied().find(|tool| [tool.name].iter().chain(tool.other_names).any(is_name))
 }

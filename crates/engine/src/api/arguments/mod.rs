@@ -8,9 +8,7 @@ mod tool_fields;
 pub(crate) mod values;
 mod words;
 
-pub(crate) use crate::api::arguments::aliases::tool_named;
-
-use crate::api::arguments::aliases::normalize_name;
+pub(crate) use crate::api::arguments::aliases::normalize_name;
 pub(crate) use crate::api::arguments::fields::KnownFields;
 use crate::api::arguments::reader::ArgumentReader;
 use crate::tools::tool::Tool;

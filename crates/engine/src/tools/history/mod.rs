@@ -3,6 +3,7 @@
 pub(crate) mod feed;
 pub(crate) mod operation_list;
 pub(crate) mod page;
+mod tool_row;
 pub(crate) mod turn_index;
 
 use crate::context::Context;
@@ -13,21 +14,17 @@ use crate::model::call_handle::CallPhase;
 use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, several_files};
 use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
-use crate::model::reply::SeedCodes;
 use crate::model::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
 use crate::pipeline::report::rendered::files_data;
 use crate::session::gaps::history_gaps;
 use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
 use crate::session::outside::{FoundContent, record_outside_changes};
-use crate::tools::aliases::{FILE_NAMES, row};
 use crate::tools::history::operation_list::{
     file_data, from_its_source, newest_first, not_changed, one_line, operation_status, row, summary, visible_files,
 };
 use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::history::turn_index::TurnIndex;
 use crate::tools::moments::{Moment, NOW_NAME, find_moment};
-use crate::tools::outputs::{OutputGroup, any, flag, list, number, object, text};
-use crate::tools::tool::{Annotations, Tool};
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::file_states::side_content;
 use crate::tools::undo::select::{self, OperationRef};
@@ -45,6 +42,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
+
+pub(crate) use tool_row::TOOL;
 
 /// The name for the newest operation.
 const NEWEST_NAME: &str = "last";
@@ -104,46 +103,6 @@ impl FilePart {
         Ok(FilePart { from, limit: args.limit.unwrap_or(LISTED_FILES_MAX) })
     }
 }
-
-/// The fields that the data of a reply may have.
-const OPERATIONS: OutputGroup = OutputGroup {
-    title: "Operations of the history",
-    fields: &[
-        list(
-            "operations",
-            "One entry an operation: id, time, session, turn (the operation with which it began), tool, files and its outcome.",
-        ),
-        any("next", "The id from which on older ones are listed."),
-        text("summary", "The operation in one line."),
-        object("shown", "The operation that is shown."),
-        list(
-            "files",
-            "One entry a file: filePath, type, linesAdded, linesRemoved, structuredPatch (with `hunk`, the number, where there are several); at most 100.",
-        ),
-        number("filesTotal", "The number of all files."),
-        flag("dryRun", "Nothing was written: the change is only shown."),
-    ],
-};
-
-/// The row of the tool `history` in the table.
-pub(crate) const TOOL: Tool = Tool {
-    name: "history",
-    title: "What was done",
-    summary: "list operations on files, show one operation as a diff, or the difference between two",
-    prompt: "\
-Lists operations, the newest first: name, time, session, tool, files, lines added and removed. With id, one operation as a diff; with id \
-and to, what changed between the two. undo and restore take the names.",
-    annotations: Annotations::READS,
-    seed: SeedCodes::None,
-    rest: "Lower limit, or name one file of an operation with file_path.",
-    example: r#"{"file_path": "/work/src/main.rs", "limit": 5}"#,
-    other_names: &[],
-    aliases: &[row("id", &["operation", "operation_id"]), row("file_path", FILE_NAMES)],
-    entry_aliases: &[],
-    words: &[],
-    outputs: &[&OPERATIONS],
-    input: INPUT,
-};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput = ToolInput::new(

@@ -3,6 +3,7 @@
 pub(crate) mod cells;
 pub(crate) mod lines;
 pub(crate) mod media;
+mod tool_row;
 
 use crate::context::call::Call;
 use crate::context::options::line_format_named;
@@ -10,7 +11,6 @@ use crate::context::policy::Access;
 use crate::context::{LoadedFile, encoding};
 use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
-use crate::model::reply::SeedCodes;
 use crate::model::reply_limits::LINE_CHARS_MAX;
 use crate::pipeline::plan::anchor_edits::anchor_map;
 use crate::pipeline::plan::large::read::open_lines;
@@ -19,12 +19,8 @@ use crate::pipeline::plan::notebook;
 use crate::session::base;
 use crate::session::names::name_in_header;
 use crate::session::suggest::file_not_found;
-use crate::tools::aliases::{FILE_NAMES, row};
 use crate::tools::list::list_directory;
-use crate::tools::outputs::{FILES_BELOW, LINES_READ};
-use crate::tools::tool::{Annotations, FieldWords, Tool};
 use crate::tools::tool_input::{AnswerText, ToolInput};
-use crate::tools::words::LINE_FORMATS;
 use emendate_core::anchor_map::{AnchorMap, AnchorWord};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
 use emendate_core::omission::cut_mark;
@@ -36,6 +32,8 @@ use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
+
+pub(crate) use tool_row::TOOL;
 
 /// Lines shown by default.
 pub const READ_LINES_DEFAULT: usize = 2000;
@@ -86,31 +84,6 @@ struct TextPage {
     shown: usize,
     total: usize,
 }
-
-/// The row of the tool `read` in the table.
-pub(crate) const TOOL: Tool = Tool {
-    name: "read",
-    title: "Read a file",
-    summary: "show lines of a text file, cells of a notebook, an image or pages of a PDF, and remember what was shown",
-    prompt: "\
-Reads a text file. Lines are shown as number, TAB, text; never copy the number and TAB into an edit. By default the first 2000 \
-lines; give offset and limit for others. A file must be read before it is edited. Images, PDFs and notebooks are shown, too.",
-    annotations: Annotations::READS,
-    seed: SeedCodes::None,
-    rest: "Read other lines with offset and limit.",
-    example: r#"{"file_path": "/work/src/main.rs", "offset": 1, "limit": 200}"#,
-    other_names: &["read_file", "read_tool", "file_read", "view_file"],
-    aliases: &[
-        row("file_path", FILE_NAMES),
-        row("offset", &["start_line", "line_start", "from_line"]),
-        row("limit", &["line_count", "num_lines", "max_lines"]),
-        row("symbol", &["symbol_name"]),
-    ],
-    entry_aliases: &[],
-    words: &[FieldWords { field: "format", words: LINE_FORMATS }],
-    outputs: &[&LINES_READ, &FILES_BELOW],
-    input: INPUT,
-};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput = ToolInput::Own {

@@ -23,7 +23,7 @@ use crate::pipeline::plan::notebook;
 use crate::pipeline::report::diagnose;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::suggest::file_not_found;
-use crate::tools::aliases::{NEW_NAMES, OLD_NAMES, SCOPE_ALIASES, row};
+use crate::tools::aliases::{NEW_NAMES, OLD_NAMES, SCOPE_ALIASES, alias};
 use crate::tools::outputs::{OutputGroup, any, flag, list, number, text};
 use crate::tools::replace::gather::{FileFinding, scan_files};
 use crate::tools::replace::query::ReplaceQuery;
@@ -163,12 +163,12 @@ nothing. dry_run shows the diffs.",
     other_names: &[],
     aliases: &[
         SCOPE_ALIASES[0],
-        row("old_string", OLD_NAMES),
-        row("new_string", NEW_NAMES),
-        row("new_string", &["new_text"]),
+        alias("old_string", OLD_NAMES),
+        alias("new_string", NEW_NAMES),
+        alias("new_string", &["new_text"]),
         SCOPE_ALIASES[1],
         SCOPE_ALIASES[2],
-        row("expected", &["expected_replacements", "expected_count"]),
+        alias("expected", &["expected_replacements", "expected_count"]),
     ],
     entry_aliases: &[],
     words: &[],

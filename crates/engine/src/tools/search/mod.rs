@@ -9,6 +9,7 @@ pub(crate) mod outcome;
 pub(crate) mod pattern;
 pub(crate) mod regex;
 pub(crate) mod shown_lines;
+mod tool_row;
 
 use crate::context::call::Call;
 use crate::context::options::line_format_named;
@@ -17,24 +18,19 @@ pub(crate) use crate::context::walk::{GLOB_BYTES_MAX, WALKED_ENTRIES_MAX, WalkFi
 use crate::context::{LoadedFile, walk};
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path::{self, RawPath};
-use crate::model::reply::SeedCodes;
 use crate::model::reply::{Answer, counted};
 use crate::pipeline::plan::anchor_edits::anchor_map;
 use crate::pipeline::plan::large::{LoadedSource, load_sized};
 use crate::session::base;
 use crate::session::names::name_in_header;
 use crate::session::suggest::file_not_found;
-use crate::tools::aliases::{SCOPE_ALIASES, row};
-use crate::tools::outputs::{OutputGroup, flag, list, number};
 use crate::tools::read;
 use crate::tools::search::outcome::{SearchOutcome, SearchedFile, SearchedLine};
 use crate::tools::search::pattern::{LINE_ENDS_ADVICE, names_carriage_return};
 pub(crate) use crate::tools::search::pattern::{PATTERN_BYTES_MAX, PatternOptions, SearchPattern};
 pub(crate) use crate::tools::search::regex::{BoundedRegex, GroupSlots};
 use crate::tools::search::shown_lines::{ROW_OVERHEAD_BYTES, ShownLine, ShownLines};
-use crate::tools::tool::{Annotations, FieldWords, Tool};
 use crate::tools::tool_input::ToolInput;
-use crate::tools::words::LINE_FORMATS;
 use emendate_core::anchor_map::{AnchorMap, AnchorWord};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
 use emendate_core::{Code, Error, Notes, Result, formats, work};
@@ -47,6 +43,8 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
+
+pub(crate) use tool_row::TOOL;
 
 /// Hits shown by default, and the largest number that a call can request.
 const HITS_DEFAULT: usize = 100;
@@ -134,45 +132,6 @@ struct SearchRun<'a> {
     /// Advice if nothing is found.
     hint: Option<&'static str>,
 }
-
-/// The fields that the data of a reply may have.
-const LINES_FOUND: OutputGroup = OutputGroup {
-    title: "Lines that were found",
-    fields: &[
-        list("files", "One entry a file: filePath, tag, hits and the ranges of lines that are shown."),
-        number("hits", "The number of hits."),
-        number("filesSearched", "The number of files that were searched."),
-        flag("truncated", "The search ended early."),
-    ],
-};
-
-/// The row of the tool `search` in the table.
-pub(crate) const TOOL: Tool = Tool {
-    name: "search",
-    title: "Search files",
-    summary: "find lines by a regular expression or plain text, ready to be edited",
-    prompt: "\
-Searches files for a regular expression, or for plain text with literal. path is a directory or a file. Hits are grouped by file and shown as \
-read shows lines; what is shown counts as read, so it can be edited right away. Ignored (.gitignore) and hidden files are skipped unless no_ignore or hidden is set; glob picks files (\"*.rs\", \"!tests/**\"). Set context to see the lines around a hit.",
-    annotations: Annotations::READS,
-    seed: SeedCodes::None,
-    rest: "Narrow the pattern, path or glob, or lower limit and context.",
-    example: r#"{"pattern": "fn \\w+_at\\(", "path": "/work/src", "glob": ["*.rs"], "context": 2}"#,
-    other_names: &["grep", "grep_tool", "grep_files", "search_files"],
-    aliases: &[
-        row("pattern", &["query", "regex", "search"]),
-        SCOPE_ALIASES[0],
-        SCOPE_ALIASES[1],
-        SCOPE_ALIASES[2],
-        row("literal", &["fixed_strings"]),
-        row("context", &["context_lines", "-C"]),
-        row("limit", &["max_results", "head_limit"]),
-    ],
-    entry_aliases: &[],
-    words: &[FieldWords { field: "format", words: LINE_FORMATS }],
-    outputs: &[&LINES_FOUND],
-    input: INPUT,
-};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput =

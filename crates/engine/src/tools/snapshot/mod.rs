@@ -3,6 +3,7 @@
 
 mod reader;
 pub(crate) mod scan;
+mod tool_row;
 
 use crate::context::call::Call;
 use crate::context::config::OutsideChanges;
@@ -10,17 +11,13 @@ use crate::context::history_stores::{key, log_path};
 use crate::context::{Context, policy};
 use crate::model::call_handle::CallPhase;
 use crate::model::reply::Answer;
-use crate::model::reply::SeedCodes;
 use crate::model::reply_limits::LISTED_FILES_MAX;
 use crate::pipeline::report::rendered::files_data;
 use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
 use crate::session::outside::{OutsideChange, last_known, log_changes, outside_change};
-use crate::tools::aliases::row;
 use crate::tools::history::operation_list::{change_kind, file_data, shown};
-use crate::tools::outputs::{OutputGroup, any, flag, list, number};
 use crate::tools::snapshot::reader::{ChunkReader, EarlierState, FoundFiles, FreshFile, LeftOut};
 use crate::tools::snapshot::scan::TreeWalk;
-use crate::tools::tool::{Annotations, Tool};
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::file_states::{logged_place, logged_place_below_link};
 use emendate_core::formats::{self, FormatInput};
@@ -39,6 +36,8 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
+
+pub(crate) use tool_row::TOOL;
 
 /// Bytes of new contents that one snapshot stores.
 pub(crate) const SNAPSHOT_BYTES_MAX: u64 = 64 << 20;
@@ -75,40 +74,6 @@ struct RootSnapshot {
     /// Number of files whose contents were not stored because all new contents together are too large.
     unstored: usize,
 }
-
-/// The fields that the data of a reply may have.
-const SNAPSHOT: OutputGroup = OutputGroup {
-    title: "A snapshot",
-    fields: &[
-        any("operation", "The operation that has the changes; null if nothing changed."),
-        list("operations", "All of them: one for each root with changes."),
-        list("files", "One entry a changed file: filePath, type, linesAdded, linesRemoved; at most 100."),
-        number("filesTotal", "The number of all changed files."),
-        number("scanned", "The number of files that the snapshot has."),
-        flag("dryRun", "Nothing was recorded."),
-    ],
-};
-
-/// The row of the tool `snapshot` in the table.
-pub(crate) const TOOL: Tool = Tool {
-    name: "snapshot",
-    title: "Record changes of others",
-    summary: "record the files that were changed, created or deleted since the last snapshot, by whatever program",
-    prompt: "\
-Records every file below the roots that was changed, created or deleted since the last snapshot, by whatever program, as one operation, which \
-history shows and undo takes back by its id. Take one before and after a command that changes files. The first snapshot only records what is there. \
-Ignored files (.gitignore), secrets and files of more than 8 MiB are skipped.",
-    annotations: Annotations::RECORDS,
-    seed: SeedCodes::None,
-    rest: "history with the id of the operation shows its files.",
-    example: r#"{"note": "cargo fmt"}"#,
-    other_names: &[],
-    aliases: &[row("note", &["message", "description"])],
-    entry_aliases: &[],
-    words: &[],
-    outputs: &[&SNAPSHOT],
-    input: INPUT,
-};
 
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput =

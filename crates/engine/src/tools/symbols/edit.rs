@@ -13,7 +13,7 @@ use crate::pipeline::plan::placement::EditedFile;
 use crate::pipeline::report::rendered::answer_for_file;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::suggest::file_not_found;
-use crate::tools::aliases::{FILE_NAMES, LINE_NAMES, row};
+use crate::tools::aliases::{FILE_NAMES, LINE_NAMES, alias};
 use crate::tools::outputs::CHANGED_FILE;
 use crate::tools::symbols::foreign_uses::used_elsewhere;
 use crate::tools::symbols::references::{References, references_elsewhere};
@@ -77,10 +77,10 @@ would make the file unparsable is refused.",
     example: r#"{"file_path": "/work/src/main.rs", "symbol": "Parser.next", "action": "replace", "text": "fn next(&mut self) -> u8 {\n    0\n}"}"#,
     other_names: &[],
     aliases: &[
-        row("file_path", FILE_NAMES),
-        row("symbol", &["symbol_name", "name"]),
-        row("text", &["new_text", "new_string", "content", "code", "new_code", "new_name"]),
-        row("line", LINE_NAMES),
+        alias("file_path", FILE_NAMES),
+        alias("symbol", &["symbol_name", "name"]),
+        alias("text", &["new_text", "new_string", "content", "code", "new_code", "new_name"]),
+        alias("line", LINE_NAMES),
     ],
     entry_aliases: &[],
     words: &[FieldWords {

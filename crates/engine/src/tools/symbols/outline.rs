@@ -9,7 +9,7 @@ use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
 use crate::model::reply::SeedCodes;
 use crate::session::suggest::file_not_found;
-use crate::tools::aliases::{FILE_NAMES, row};
+use crate::tools::aliases::{FILE_NAMES, alias};
 use crate::tools::outputs::SYMBOLS_AND_PROBLEMS;
 use crate::tools::search::WalkFilter;
 use crate::tools::tool::{Annotations, Tool};
@@ -76,7 +76,7 @@ take these names, joined by dots (Parser.next). For a directory, it lists those 
     rest: "Read parts of the file with offset and limit.",
     example: r#"{"file_path": "/work/src/main.rs"}"#,
     other_names: &[],
-    aliases: &[row("file_path", FILE_NAMES)],
+    aliases: &[alias("file_path", FILE_NAMES)],
     entry_aliases: &[],
     words: &[],
     outputs: &[&SYMBOLS_AND_PROBLEMS],

@@ -28,7 +28,7 @@ use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::wait_for_in_doubt;
-use crate::tools::aliases::{FILE_NAMES, row};
+use crate::tools::aliases::{FILE_NAMES, alias};
 use crate::tools::history::operation_list::tool_name;
 use crate::tools::outputs::{CHANGED_FILE, SEVERAL_FILES};
 use crate::tools::review::turn::effective_operations;
@@ -72,7 +72,7 @@ with redo.",
     rest: REST_OF_FILES,
     example: r#"{"id": "17-3fa9"}"#,
     other_names: &[],
-    aliases: &[row("id", &["operation", "operation_id"]), row("file_path", FILE_NAMES)],
+    aliases: &[alias("id", &["operation", "operation_id"]), alias("file_path", FILE_NAMES)],
     entry_aliases: &[],
     words: &[],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES],

@@ -15,7 +15,7 @@ use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::resolve_all_in_doubt;
-use crate::tools::aliases::{FILE_NAMES, row};
+use crate::tools::aliases::{FILE_NAMES, alias};
 use crate::tools::outputs::{CHANGED_FILE, SEVERAL_FILES};
 use crate::tools::tool::{Annotations, REST_OF_FILES, Tool};
 use crate::tools::tool_input::ToolInput;
@@ -68,7 +68,7 @@ must have been read, if it exists. This is an operation itself, so undo reverts 
     rest: REST_OF_FILES,
     example: r#"{"file_path": "/work/src/main.rs", "id": "17-3fa9^"}"#,
     other_names: &[],
-    aliases: &[row("file_path", FILE_NAMES)],
+    aliases: &[alias("file_path", FILE_NAMES)],
     entry_aliases: &[],
     words: &[],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES],

@@ -6,7 +6,7 @@ use crate::model::call_origin::CallOrigin;
 use crate::model::reply::Answer;
 use crate::model::reply::SeedCodes;
 use crate::session::outside::is_of_shell;
-use crate::tools::aliases::row;
+use crate::tools::aliases::alias;
 use crate::tools::moments::{Moment, find_moment};
 use crate::tools::outputs::{CHANGED_FILE, MARK_AND_RETURN, SEVERAL_FILES};
 use crate::tools::tool::{Annotations, REST_OF_FILES, Tool};
@@ -59,7 +59,7 @@ during your shell commands.",
     rest: REST_OF_FILES,
     example: r#"{"to": "before-refactoring"}"#,
     other_names: &[],
-    aliases: &[row("to", &["mark", "name", "since"])],
+    aliases: &[alias("to", &["mark", "name", "since"])],
     entry_aliases: &[],
     words: &[],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES, &MARK_AND_RETURN],
