@@ -131,13 +131,22 @@ impl FilePatch {
             self.reverse()?;
         }
         let preimage = self.ids.0.clone().filter(|id| id.len() >= 4 && id.bytes().any(|digit| digit != b'0'));
+        let exact_name = options.strip.is_some() || self.has_exact_names();
         let mut files = self.into_requests(options, mistakes)?;
         for file in &mut files {
+            file.exact_name = exact_name;
             if matches!(file.action, FileAction::Edit { .. } | FileAction::Move { .. } | FileAction::Copy { .. }) {
                 file.preimage.clone_from(&preimage);
             }
         }
         Ok(files)
+    }
+
+    /// True if the names are as git writes them: with a prefix on each side, or twice the same.
+    fn has_exact_names(&self) -> bool {
+        let pair = self.pair.0.as_deref().zip(self.pair.1.as_deref());
+        let are_prefixed = |(old, new): (&str, &str)| name::are_prefixed(old, new);
+        pair.is_some_and(|pair| pair.0 == pair.1 || are_prefixed(pair)) || self.side_names().is_some_and(are_prefixed)
     }
 
     /// Creates the requests of a patch that was already reversed if necessary.
