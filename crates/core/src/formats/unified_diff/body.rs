@@ -13,7 +13,7 @@ pub(super) struct NumberedHunk {
     pub(super) hunk: Hunk,
     /// The new side's `first`, by the rule of [`Hunk::first`].
     pub(super) new_first: Option<usize>,
-    /// Indices of the added lines that end in `\r\n` in the request.
+    /// Indices of the lines that end in `\r\n` in the request.
     pub(super) crlf: Vec<usize>,
 }
 
@@ -23,6 +23,29 @@ impl NumberedHunk {
         let lines = self.hunk.lines.iter().enumerate().filter(|(_, line)| line.kind != HunkLineKind::Removed);
         let end = |at: usize| if self.crlf.binary_search(&at).is_ok() { "\r\n" } else { "\n" };
         lines.flat_map(|(at, line)| [&*line.text, end(at)]).collect()
+    }
+
+    /// Exchanges the sides. Each line keeps its line end.
+    pub(super) fn reverse(self) -> NumberedHunk {
+        let NumberedHunk { hunk, new_first, crlf } = self;
+        // The reversal changes the order of removed and added lines, but not that of lines of one kind.
+        let ends = |kind: HunkLineKind| {
+            let lines = hunk.lines.iter().enumerate().filter(|(_, line)| line.kind == kind);
+            lines.map(|(at, _)| crlf.binary_search(&at).is_ok()).collect::<Vec<bool>>().into_iter()
+        };
+        let (mut context, mut bare) = (ends(HunkLineKind::Context), ends(HunkLineKind::Bare));
+        let (mut added, mut removed) = (ends(HunkLineKind::Removed), ends(HunkLineKind::Added));
+        let old_first = hunk.first;
+        let back = hunk.reverse();
+        let is_crlf = |line: &HunkLine| match line.kind {
+            HunkLineKind::Context => context.next(),
+            HunkLineKind::Bare => bare.next(),
+            HunkLineKind::Added => added.next(),
+            HunkLineKind::Removed => removed.next(),
+        };
+        let ends = back.lines.iter().map(is_crlf).enumerate();
+        let crlf = ends.filter_map(|(at, is_crlf)| is_crlf?.then_some(at)).collect();
+        NumberedHunk { hunk: Hunk { first: new_first.or(back.first), ..back }, new_first: old_first, crlf }
     }
 }
 
@@ -185,7 +208,7 @@ impl HunkBody {
         if !self.quiet {
             out.push(StreamEvent::Line { kind: line.kind, text: line.text.clone() });
         }
-        if crlf && line.kind == HunkLineKind::Added {
+        if crlf {
             self.crlf.push(self.hunk.lines.len());
         }
         self.hunk.lines.push(line);
