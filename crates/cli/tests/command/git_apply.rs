@@ -78,7 +78,7 @@ fn shown_operations_are_patches_for_git() {
         return;
     }
     let (workspace, id) = project();
-    for words in [vec!["show", &id], vec!["diff", &format!("{id}^..")]] {
+    for words in [vec!["show"], vec!["show", &id], vec!["diff", &format!("{id}^..")]] {
         let copy = workspace.beside("applied");
         let _ = fs::remove_dir_all(&copy);
         assert!(Command::new("cp").arg("-a").arg(workspace.beside("copy")).arg(&copy).status().unwrap().success());
