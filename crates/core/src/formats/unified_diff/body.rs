@@ -254,6 +254,12 @@ impl HunkBody {
             && self.left.is_some_and(|(old, new)| new > old)
     }
 
+    /// True if the counts announce a change, and no line is marked as one. Blank lines of a new file may lack their mark.
+    fn lacks_marks(&self) -> bool {
+        let announces_change = self.header.counts.is_some_and(|(old, new)| old != new);
+        announces_change && !self.changed && self.hunk.lines.iter().any(|line| !line.text.is_empty())
+    }
+
     /// Ends the hunk, and returns its last line; `cut` is true if the text ends here without a line end.
     ///
     /// Errors: the text was truncated inside the hunk; there are changes that may or may not belong to it.
@@ -287,6 +293,17 @@ impl HunkBody {
                 return Err(self.unclear(change.at));
             }
             mistakes.add(UnifiedDiffMistake::Prose, change.at);
+        }
+        if !self.changed && self.hunk.lines.iter().any(|line| has_marked_words(&line.text)) {
+            return Err(broken(self.hunk.source_line, "this is a word diff, which marks words and not lines.")
+                .next("Make a diff of lines: git diff without --word-diff."));
+        }
+        if let Some((old, new)) = self.header.counts.filter(|_| self.lacks_marks()) {
+            let what = format!(
+                "the hunk has {old} old and {new} new lines by its header, but none of its lines is marked as removed or added."
+            );
+            return Err(broken(self.hunk.source_line, &what)
+                .next("Mark removed lines with - and added lines with +, or omit the hunk."));
         }
         out.push(StreamEvent::HunkDone);
         if self.over || self.left.is_some_and(|left| left != (0, 0)) {
@@ -349,6 +366,12 @@ impl HunkBody {
             "Mark every line of the hunk (space, - or +) and correct its counts, or end the patch with a closing fence before prose.",
         )
     }
+}
+
+/// True for a line with words that a word diff marks: `[-old-]` or `{+new+}`.
+fn has_marked_words(line: &str) -> bool {
+    let has = |open, close| line.split_once(open).is_some_and(|(_, rest): (&str, &str)| rest.contains(close));
+    has("[-", "-]") || has("{+", "+}")
 }
 
 /// Computes [`Hunk::first`] from a number, the count after it, and whether the side has any lines.
