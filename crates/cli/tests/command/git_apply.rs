@@ -95,6 +95,25 @@ fn shown_operations_are_patches_for_git() {
 
 #[test]
 fn a_check_reports_the_tolerances_of_a_dry_run() {
+#[test]
+fn diff_of_a_link_that_became_a_file_is_refused_by_git() {
+    if !external::has(&["git"]) {
+        return;
+    }
+    let workspace = TestWorkspace::with("one\n");
+    symlink("a.txt", workspace.work().join("link")).unwrap();
+    workspace.run(&["snapshot"]).exits(0);
+    fs::remove_file(workspace.work().join("link")).unwrap();
+    workspace.put("link", "a file\n");
+    workspace.run(&["snapshot"]).exits(0);
+    let patch = workspace.run(&["show"]).exits(0).out;
+    let mut git = Command::new("git");
+    git.args(["apply", "-R"]).current_dir(workspace.work()).env("GIT_CEILING_DIRECTORIES", workspace.beside(""));
+    let applied = feed(git, patch.as_bytes());
+    assert!(applied.err.contains("does not match old mode"), "{}\n{patch}", applied.err);
+    assert_eq!(workspace.get("link"), "a file\n");
+}
+
     let text: String = (1..=20).map(|line| format!("{line}\n")).collect();
     let workspace = TestWorkspace::with(&text.replace("\n14\n", "\nXX\n"));
     let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -12,7 +12,7 @@\n 12\n 13\n 14\n-15\n+fifteen\n 16\n 17\n 18\n";
