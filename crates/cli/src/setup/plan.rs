@@ -9,7 +9,8 @@ use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
 use emendate::{Profile, StateLocation, profile};
 use emendate_clients::{
-    CREATED_VARIABLE, Client, ClientSettings, ConfigFormat, InstallScope, REPLACES_VARIABLE, RootDiscovery, ServerEntry,
+    CREATED_VARIABLE, Client, ClientSettings, ConfigFormat, InstallScope, REPLACES_VARIABLE, RootDiscovery,
+    SERVER_NAME, ServerEntry,
 };
 use etcetera::base_strategy::{BaseStrategy as _, choose_base_strategy};
 use std::path::{Path, PathBuf};
@@ -225,7 +226,6 @@ pub(crate) fn install(context: &CliContext<'_>, files: &ClientFiles, wanted: Ins
     Ok(planned(files, changes.collect(), notes))
 }
 
-/// Adds hooks and denials to a draft; returns the tools that were not denied before.
 /// True for an entry that no installation made: there is neither a record nor a backup of one, and the entry has nothing
 /// that only installations write.
 ///
@@ -236,6 +236,7 @@ fn is_foreign(client: &Client, draft: &Draft, entry: Option<&ServerEntry>) -> Re
     Ok(!is_marked && !client.is_only_entry(&draft.text, entry) && draft.prior.backup()?.is_none())
 }
 
+/// Adds hooks and denials to a draft; returns the tools that were not denied before.
 fn change_settings(
     client: &Client,
     settings: &ClientSettings,
@@ -341,7 +342,13 @@ pub(crate) fn uninstall(context: &CliContext<'_>, files: &ClientFiles, follow_li
         let draft = draft(context, &mut drafts, files.locate(file, follow_links)?, ConfigFormat::Json)?;
         if draft.prior.snapshot.is_some() {
             let name = draft.prior.name();
-            draft.text = settings.unhook(&settings.allow(&draft.text, &marker, &name)?, &name)?;
+            let freed = settings.allow(&draft.text, &marker, &name);
+            match freed.and_then(|text| settings.unhook(&text, &name)) {
+                Ok(text) => draft.text = text,
+                // A file that no installation changed may be broken.
+                Err(_) if draft.prior.stored.is_none() && !draft.text.contains(SERVER_NAME) => {}
+                Err(error) => return Err(error),
+            }
         }
         draft.meaning.push("removes its hooks".to_owned());
         if !marker.is_empty() {

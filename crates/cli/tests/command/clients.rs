@@ -211,6 +211,16 @@ fn second_installation_keeps_the_backup_of_the_original() {
 }
 
 #[test]
+fn broken_file_that_no_installation_changed_stays() {
+    let workspace = home();
+    let hooks = own(&workspace, ".cursor/hooks.json", "{ \"hooks\": ");
+    workspace.run(&["mcp", "install", "cursor"]).exits(0);
+    workspace.run(&["mcp", "uninstall", "cursor"]).exits(0);
+    assert_eq!(fs::read_to_string(hooks).unwrap(), "{ \"hooks\": ");
+    assert!(!workspace.beside("home/.cursor/mcp.json").exists());
+}
+
+#[test]
 fn entry_that_the_owner_wrote_comes_back() {
     let workspace = home();
     let json = "{\n  \"mcpServers\": {\n    \"emend\": {\"command\": \"/old/emend\", \"args\": [\"mcp\"], \"env\": {\"A\": \"b\"}}\n  }\n}\n";
