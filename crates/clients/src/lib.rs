@@ -164,15 +164,15 @@ impl Client {
         )))
     }
 
-    /// Returns the file without our server. The object that holds servers is removed too if it is left empty.
-    ///
-    /// Errors: as [`Client::install`].
-    pub fn uninstall(&self, text: &str, name: &str) -> Result<String> {
     /// True if the file consists of this entry, exactly as an installation without a file before it writes it.
     pub fn is_only_entry(&self, text: &str, entry: &ServerEntry) -> bool {
         self.install("", entry, "").is_ok_and(|fresh| fresh.trim() == text.trim())
     }
 
+    /// Returns the file without our server. The object that holds servers is removed too if it is left empty.
+    ///
+    /// Errors: as [`Client::install`].
+    pub fn uninstall(&self, text: &str, name: &str) -> Result<String> {
         match self.format {
             ConfigFormat::Json => JsonFile::parse(text, name)?.remove(&[self.key, SERVER_NAME]),
             ConfigFormat::Toml => toml::remove(text, self.key, name),

@@ -37,6 +37,7 @@ fn project() -> (TestWorkspace, String) {
     let workspace = TestWorkspace::with("one\ntwo\nthree\n");
     workspace.put("ends.txt", "one\r\ntwo\nthree\r\n");
     workspace.put("with space.txt", "space\n");
+    workspace.put("at the end ", "space\n");
     workspace.put("q\"uote é.txt", "no line end");
     workspace.put("tab\there.txt", "tab\n");
     workspace.put("bytes.dat", [0, 1, 2, 255]);
@@ -54,6 +55,7 @@ fn project() -> (TestWorkspace, String) {
     workspace.put("a.txt", "one\n2\nthree\n");
     workspace.put("ends.txt", "one\r\n2\r\nthree\r\nfour\n");
     workspace.put("with space.txt", "more space\n");
+    workspace.put("at the end ", "more space\n");
     workspace.put("q\"uote é.txt", "still no line end");
     workspace.put("tab\there.txt", "another tab\n");
     workspace.put("bytes.dat", (0..2000_u32).map(|at| (at * at % 251) as u8).collect::<Vec<u8>>());
@@ -94,8 +96,6 @@ fn shown_operations_are_patches_for_git() {
 }
 
 #[test]
-fn a_check_reports_the_tolerances_of_a_dry_run() {
-#[test]
 fn diff_of_a_link_that_became_a_file_is_refused_by_git() {
     if !external::has(&["git"]) {
         return;
@@ -114,6 +114,8 @@ fn diff_of_a_link_that_became_a_file_is_refused_by_git() {
     assert_eq!(workspace.get("link"), "a file\n");
 }
 
+#[test]
+fn a_check_reports_the_tolerances_of_a_dry_run() {
     let text: String = (1..=20).map(|line| format!("{line}\n")).collect();
     let workspace = TestWorkspace::with(&text.replace("\n14\n", "\nXX\n"));
     let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -12,7 +12,7 @@\n 12\n 13\n 14\n-15\n+fifteen\n 16\n 17\n 18\n";

@@ -627,12 +627,12 @@ fn shared_cases_have_the_expected_structure() {
     }
 }
 
+mod line_ends;
 mod names;
 mod properties;
 
 #[test]
 fn removed_line_without_its_announced_replacement_is_refused() {
-mod line_ends;
     let head = "--- a/f\n+++ b/f\n";
     let other = "--- a/g\n+++ b/g\n@@ -1 +1 @@\n-x\n+y\n";
     for rest in ["\nThe rest is the same.\n", "...\n", "```\n", other] {
