@@ -210,9 +210,7 @@ impl FilePatch {
             (false, _) if self.fills() => {
                 self.check_marks(&path)?;
                 mistakes.add(UnifiedDiffMistake::Fills, self.lines.0);
-                let op = self.filled();
-                self.note_line_ends(&op.text, mistakes);
-                let action = FileAction::Edit { ops: vec![op], order: OpOrder::AsNeeded };
+                let action = FileAction::Edit { ops: vec![self.filled(mistakes)], order: OpOrder::AsNeeded };
                 Ok(vec![FileRequest { alternatives: also, mode, ..FileRequest::new(path, action) }])
             }
             (false, _) => {
@@ -242,11 +240,12 @@ impl FilePatch {
     }
 
     /// Returns the operation that writes the new lines into an empty file, which has no line ends of its own.
-    fn filled(&self) -> Op {
+    fn filled(&self, mistakes: &mut UnifiedDiffMistakes) -> Op {
         let mut text: String = self.hunks.iter().map(|it| self.new_text(it)).collect();
         if self.hunks.iter().any(|it| it.hunk.open.1) {
             pop_line_end(&mut text);
         }
+        self.note_line_ends(&text, mistakes);
         Op { at: Locator::Blank, text }
     }
 
