@@ -254,6 +254,12 @@ impl HunkBody {
             && self.left.is_some_and(|(old, new)| new > old)
     }
 
+    /// True if no line is marked as changed, some have no mark at all, and words are marked in one.
+    fn is_word_diff(&self) -> bool {
+        let has_bare = || self.hunk.lines.iter().any(|line| line.kind == HunkLineKind::Bare);
+        !self.changed && has_bare() && self.hunk.lines.iter().any(|line| has_marked_words(&line.text))
+    }
+
     /// True if the counts announce a change, and no line is marked as one. Blank lines of a new file may lack their mark.
     fn lacks_marks(&self) -> bool {
         let announces_change = self.header.counts.is_some_and(|(old, new)| old != new);
@@ -294,7 +300,7 @@ impl HunkBody {
             }
             mistakes.add(UnifiedDiffMistake::Prose, change.at);
         }
-        if !self.changed && self.hunk.lines.iter().any(|line| has_marked_words(&line.text)) {
+        if self.is_word_diff() {
             return Err(broken(self.hunk.source_line, "this is a word diff, which marks words and not lines.")
                 .next("Make a diff of lines: git diff without --word-diff."));
         }

@@ -510,6 +510,7 @@ fn hunks_without_changes_are_noted() {
         unparsable(&format!("{HEAD}@@ -1,2 +1,3 @@\n a\n>b\n c\n{change}"), "none of its lines is marked");
         unparsable(&format!("{HEAD}@@ -1,2 +1,2 @@\na\n[-b-]{{+c+}}\n{change}"), "word diff");
     }
+    assert!(notes(&format!("{HEAD}@@ -1 +1 @@\n [-a-z_-]\n@@ -9 +9 @@\n-c\n+d\n")).contains("skipped (line 3)"));
 }
 
 #[test]
