@@ -236,7 +236,7 @@ pub(crate) fn reply(context: &CliContext<'_>, reply: &Reply, view: ChangeView, c
                     if colors.is_file || tool == "read" && answer.text.is_empty() {
                         // Standard output is the file.
                         for text in std::mem::take(&mut answer.reminders) {
-                            note(text.strip_prefix("Warning: ").unwrap_or(&text));
+                            note(&text);
                         }
                     }
                     out.answer(&answer, colors)
