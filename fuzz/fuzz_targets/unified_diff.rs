@@ -1,7 +1,7 @@
 //! Any text through the unified diff parser, with all options, whole and line by line: nothing panics or hangs, and the
 //! results are equal. Binary changes that it parses are applied to any bytes.
 #![no_main]
-use emendate_core::formats::line_parser::{ParseOptions, parse_text};
+use emendate_core::formats::line_parser::{ParseOptions, TextEncoding, parse_text};
 use emendate_core::formats::unified_diff::UnifiedDiff;
 use emendate_core::formats::{Format, FormatInput};
 use emendate_core::{BinaryChange, BinaryPayload, FileAction, apply_binary};
@@ -15,6 +15,7 @@ fuzz_target!(|input: (u8, String, Vec<u8>)| {
         strip: (how & 1 != 0).then_some(usize::from(how >> 6)),
         file: (how & 2 != 0).then(|| "file".to_owned()),
         reverse: how & 4 != 0,
+        encoding: if how & 8 == 0 { TextEncoding::Utf8 } else { TextEncoding::Bytes },
     };
     let Some(machine) = UnifiedDiff.line_parser(&manner) else { return };
     let _ = parse_text(machine, &text);

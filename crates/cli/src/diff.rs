@@ -5,7 +5,7 @@ use crate::styled::{ADDED, BOLD, PLAIN, RANGE, REMOVED, StyledWriter};
 use anstyle::Style;
 use emendate::RAW_PATH;
 use emendate::core::explain::{LineKind, LineSegment, inline};
-use emendate::core::print::quoted_name;
+use emendate::core::print::{ended_name, quoted_name};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthChar as _;
@@ -167,7 +167,7 @@ impl<W: Write> StyledWriter<W> {
             _ => {}
         }
         if changes {
-            lines.extend([format!("--- {before}"), format!("+++ {after}")]);
+            lines.extend([format!("--- {}", ended_name(&before)), format!("+++ {}", ended_name(&after))]);
         }
         lines.iter().try_for_each(|line| self.line(BOLD, &format!("{margin}{line}")))
     }

@@ -124,7 +124,8 @@ fn listing_colors(
     input: &Value,
     reply: &Reply,
 ) -> ListingColors {
-    let colors = ListingColors { tool, ..ListingColors::default() };
+    let is_file = tool == "read" && input["format"] == "plain";
+    let colors = ListingColors { tool, is_file, ..ListingColors::default() };
     let (true, Ok(answer)) = (styled::has_color() && !context.global.json, &reply.result) else { return colors };
     let numbered = input["format"].as_str().is_none_or(|format| format == LINE_FORMATS[0].name);
     match tool {

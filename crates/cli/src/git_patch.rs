@@ -58,10 +58,15 @@ fn path(data: &Map<String, Value>, shown: &str, raw: &str) -> Option<PathBuf> {
 pub(crate) fn complete(engine: &Engine, caller: &CallContext, input: &Value, reply: &mut Reply) {
     let Ok(answer) = &mut reply.result else { return };
     let id = |key: &str| input.get(key).and_then(Value::as_str);
+    // The call may name the last operation by that word.
+    let shown = answer.data.get("shown").and_then(|shown| shown["id"].as_str());
     let scope = match (id("id"), id("to")) {
         (Some(from), Some(to)) => ChangeScope::Between(from.to_owned(), to.to_owned()),
-        (Some(id), None) => ChangeScope::Operation(id.to_owned()),
-        _ => return,
+        (named, None) => match shown.or(named) {
+            Some(id) => ChangeScope::Operation(id.to_owned()),
+            None => return,
+        },
+        (None, Some(_)) => return,
     };
     let changes = ScopeReader { engine, caller, scope: &scope };
     for file in answer.data.get_mut("files").and_then(Value::as_array_mut).into_iter().flatten() {

@@ -411,8 +411,9 @@ pub(crate) fn shortened(command: clap::Command, above: &str) -> clap::Command {
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let command = command.mut_subcommands(|command| shortened(command, &below)).mut_args(|arg| {
         let rare = arg.get_long().is_some_and(|long| RARE_OPTIONS.contains(&long));
-        // No option is a number, so -1 is a value, even if a wrong one.
-        let arg = if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg };
+        // After an option, -1 is its value, even if a wrong one. Elsewhere it is an option, such as -3 of apply.
+        let is_valued = arg.get_action().takes_values() && !arg.is_positional();
+        let arg = if is_valued { arg.allow_negative_numbers(true) } else { arg };
         if rare { arg.hide_short_help(true) } else { arg }
     });
     let help = clap::Arg::new("help").short('h').long("help").action(clap::ArgAction::HelpShort);

@@ -14,11 +14,13 @@ const LINE_NUMBER: Style = AnsiColor::Green.on_default();
 const FOUND: Style = AnsiColor::Red.on_default().bold();
 const OPERATION: Style = AnsiColor::Yellow.on_default();
 
-/// The facts that the colours of a listing depend on.
+/// The facts that the presentation of a listing depends on.
 #[derive(Default)]
 pub(crate) struct ListingColors {
     /// The tool that the text is from.
     pub(crate) tool: &'static str,
+    /// The text is that of a file, without anything else.
+    pub(crate) is_file: bool,
     /// Lines begin with a number and a tab.
     pub(crate) numbered: bool,
     /// Finds what was searched for in a line.

@@ -233,8 +233,8 @@ pub(crate) fn reply(context: &CliContext<'_>, reply: &Reply, view: ChangeView, c
                 ChangeView::Summary => out.summaries(answer),
                 ChangeView::Diff => {
                     let mut answer = for_people(answer, tool, context.global.utc);
-                    if tool == "read" && answer.text.is_empty() {
-                        // Standard output is the file, which is empty.
+                    if colors.is_file || tool == "read" && answer.text.is_empty() {
+                        // Standard output is the file.
                         for text in std::mem::take(&mut answer.reminders) {
                             note(&text);
                         }

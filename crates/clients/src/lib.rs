@@ -126,7 +126,11 @@ impl Client {
         if JsonFile::parse(text, name)?.get(&place)?.is_none() {
             return JsonFile::parse(text, name)?.set(&place, &Value::Object(fields.clone()));
         }
-        let mut out = text.to_owned();
+        // In the form of other clients, the arguments are beside the command.
+        let mut out = match fields.get("args") {
+            None => JsonFile::parse(text, name)?.remove(&[self.key, SERVER_NAME, "args"])?,
+            Some(_) => text.to_owned(),
+        };
         let environment = self.environment_field();
         let plain =
             fields.iter().filter(|(field, _)| *field != environment).map(|(field, value)| (vec![&**field], value));
@@ -158,6 +162,11 @@ impl Client {
             "Nothing was changed. Update emend, or add the server `emend mcp` in {} itself.",
             self.title
         )))
+    }
+
+    /// True if the file consists of this entry, exactly as an installation without a file before it writes it.
+    pub fn is_only_entry(&self, text: &str, entry: &ServerEntry) -> bool {
+        self.install("", entry, "").is_ok_and(|fresh| fresh.trim() == text.trim())
     }
 
     /// Returns the file without our server. The object that holds servers is removed too if it is left empty.

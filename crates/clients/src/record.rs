@@ -1,7 +1,7 @@
 //! Records of installations, by which they can be reverted byte for byte, also after other changes.
 
 use crate::json::JsonFile;
-use crate::{ConfigFormat, toml};
+use crate::{ConfigFormat, SERVER_NAME, toml};
 use emendate_core::{ChangeSet, Snapshot};
 use serde_json::Value;
 
@@ -34,12 +34,34 @@ impl InstallRecord {
         }
         let Some(original) = &self.original else { return Withdrawal::Overlapping };
         match rebased(original, &self.written, now) {
-            Some(text) if meaning(&text, format).is_some_and(|it| Some(it) == meaning(removed, format)) => {
-                Withdrawal::Text(text)
-            }
+            Some(text) if is_without_ours(&text, original, removed, format).unwrap_or(false) => Withdrawal::Text(text),
             _ => Withdrawal::Overlapping,
         }
     }
+}
+
+/// True if a text has the data of `removed`, and the entries of our name that the original has; `None` if one of them
+/// cannot be parsed.
+fn is_without_ours(text: &str, original: &str, removed: &str, format: ConfigFormat) -> Option<bool> {
+    let [text, original, removed] = [text, original, removed].map(|text| Some(split_entries(meaning(text, format)?)));
+    let (text, original, removed) = (text?, original?, removed?);
+    Some(text.entries == original.entries && text.rest == removed.rest)
+}
+
+/// The data of a file, without the entries of our name, and these.
+struct SplitEntries {
+    rest: Value,
+    entries: Vec<(String, Value)>,
+}
+
+fn split_entries(mut data: Value) -> SplitEntries {
+    let objects = data.as_object_mut().into_iter().flat_map(serde_json::Map::iter_mut);
+    let entries = objects.filter_map(|(key, servers)| {
+        let entry = servers.as_object_mut()?.remove(SERVER_NAME)?;
+        Some((key.clone(), entry))
+    });
+    let entries = entries.collect();
+    SplitEntries { rest: pruned(data).unwrap_or_default(), entries }
 }
 
 /// Returns `written` with the changes of others that led to the text as it is `now`, and with those that lead back to

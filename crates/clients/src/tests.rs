@@ -107,6 +107,11 @@ fn opencode_has_the_command_in_one_list() {
 }
 "#;
     assert_eq!(round(of("opencode"), "").0, wanted);
+    // An entry in the form of the other clients.
+    let other = r#"{"mcp": {"emend": {"command": "/old", "args": ["x"], "enabled": true}, "b": {"args": [1]}}}"#;
+    let (with, without) = round(of("opencode"), other);
+    assert!(with.contains("\"enabled\": true") && !with.contains("\"x\"") && with.contains("\"args\": [1]"), "{with}");
+    assert_eq!(without, r#"{"mcp": {"b": {"args": [1]}}}"#);
 }
 
 /// Files with a `KEY`, and the expected results.

@@ -9,6 +9,7 @@ mod row;
 mod summary;
 
 use crate::args::BulkArgs;
+use crate::files::usage;
 use crate::global::GlobalArgs;
 use crate::{io_error, output};
 use emendate::core::{ApplyLimits, ApplyOptions, Code, Error, Result};
@@ -85,6 +86,12 @@ impl BulkArgs {
 /// writes the same output; `file.not_found`, `io.*`.
 pub(crate) fn run(args: &BulkArgs, global: &GlobalArgs) -> Result<u8> {
     let (task, options) = args.task()?;
+    if [&args.input, &args.output].iter().any(|path| path.as_os_str() == "-") {
+        return Err(usage(
+            "`-` names no file: bulk may have to continue a file of results.",
+            "Name a file of rows (/dev/stdin is standard input), and with -o a file for the results.",
+        ));
+    }
     if args.output.exists() && !args.overwrite {
         return Err(Error::new(Code::FileExists, format!("{} exists already.", shown(&args.output)))
             .next("Name another file, or add --overwrite."));

@@ -79,7 +79,7 @@ impl PriorFile {
     }
 
     /// Returns the backup; `None` if there is none.
-    fn backup(&self) -> Result<Option<Snapshot>> {
+    pub(crate) fn backup(&self) -> Result<Option<Snapshot>> {
         ConfigLocation { path: self.backup_path(), root: self.spot.root.clone() }.read()
     }
 }

@@ -9,7 +9,8 @@ use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
 use emendate::{Profile, StateLocation, profile};
 use emendate_clients::{
-    CREATED_VARIABLE, Client, ClientSettings, ConfigFormat, InstallScope, REPLACES_VARIABLE, RootDiscovery, ServerEntry,
+    CREATED_VARIABLE, Client, ClientSettings, ConfigFormat, InstallScope, REPLACES_VARIABLE, RootDiscovery,
+    SERVER_NAME, ServerEntry,
 };
 use etcetera::base_strategy::{BaseStrategy as _, choose_base_strategy};
 use std::path::{Path, PathBuf};
@@ -164,7 +165,10 @@ pub(crate) fn install(context: &CliContext<'_>, files: &ClientFiles, wanted: Ins
     let name = servers.prior.name();
     client.check_version(&servers.text, &name, client.format)?;
     let known = client.entry(&servers.text, &name)?;
-    servers.removed = client.uninstall(&servers.removed, &name)?;
+    // An entry that somebody else wrote is not ours to take out.
+    if !is_foreign(client, servers, known.as_ref())? {
+        servers.removed = client.uninstall(&servers.removed, &name)?;
+    }
     let mut marker = known.as_ref().and_then(ServerEntry::replaced_tools).unwrap_or_default();
     let mut created = known.as_ref().map_or([0, 0], ServerEntry::created_directories);
     created[0] += servers.prior.missing_directories();
@@ -200,7 +204,8 @@ pub(crate) fn install(context: &CliContext<'_>, files: &ClientFiles, wanted: Ins
     let servers = &mut drafts[0];
     servers.text = client.install(&servers.text, &entry, &servers.prior.name())?;
     let line = format!("{} {}", entry.command, entry.args.join(" "));
-    servers.meaning.insert(0, format!("adds the server emend: {line}"));
+    let verb = if known.is_some() { "changes" } else { "adds" };
+    servers.meaning.insert(0, format!("{verb} the server emend: {line}"));
     if client.roots == RootDiscovery::Named && context.global.root.is_empty() {
         // The client would not say where it works, so this is easily missed.
         servers.meaning.insert(1, "which reaches only that directory; --root DIR names others".to_owned());
@@ -219,6 +224,16 @@ pub(crate) fn install(context: &CliContext<'_>, files: &ClientFiles, wanted: Ins
         change
     });
     Ok(planned(files, changes.collect(), notes))
+}
+
+/// True for an entry that no installation made: there is neither a record nor a backup of one, and the entry has nothing
+/// that only installations write.
+///
+/// Errors: a backup that cannot be read.
+fn is_foreign(client: &Client, draft: &Draft, entry: Option<&ServerEntry>) -> Result<bool> {
+    let Some(entry) = entry.filter(|_| draft.prior.stored.is_none()) else { return Ok(false) };
+    let is_marked = entry.env.iter().any(|(name, _)| [CREATED_VARIABLE, REPLACES_VARIABLE].contains(&name.as_str()));
+    Ok(!is_marked && !client.is_only_entry(&draft.text, entry) && draft.prior.backup()?.is_none())
 }
 
 /// Adds hooks and denials to a draft; returns the tools that were not denied before.
@@ -327,7 +342,13 @@ pub(crate) fn uninstall(context: &CliContext<'_>, files: &ClientFiles, follow_li
         let draft = draft(context, &mut drafts, files.locate(file, follow_links)?, ConfigFormat::Json)?;
         if draft.prior.snapshot.is_some() {
             let name = draft.prior.name();
-            draft.text = settings.unhook(&settings.allow(&draft.text, &marker, &name)?, &name)?;
+            let freed = settings.allow(&draft.text, &marker, &name);
+            match freed.and_then(|text| settings.unhook(&text, &name)) {
+                Ok(text) => draft.text = text,
+                // A file that no installation changed may be broken.
+                Err(_) if draft.prior.stored.is_none() && !draft.text.contains(SERVER_NAME) => {}
+                Err(error) => return Err(error),
+            }
         }
         draft.meaning.push("removes its hooks".to_owned());
         if !marker.is_empty() {

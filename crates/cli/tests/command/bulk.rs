@@ -138,6 +138,7 @@ fn mistakes_are_refused_before_any_work() {
         assert!(ran.code != 0 && ran.err.contains(said), "{ran:?}");
     };
     refused(&["out"], "exists already");
+    refused(&["-"], "names no file");
     let ran = workspace.run(&["bulk", "missing", "-o", "new"]).exits(10);
     assert!(ran.err.contains("[file.not_found]"), "{ran:?}");
     refused(&["new", "--columns", "nothing"], "no field `nothing`");

@@ -211,6 +211,46 @@ fn second_installation_keeps_the_backup_of_the_original() {
 }
 
 #[test]
+fn broken_file_that_no_installation_changed_stays() {
+    let workspace = home();
+    let hooks = own(&workspace, ".cursor/hooks.json", "{ \"hooks\": ");
+    workspace.run(&["mcp", "install", "cursor"]).exits(0);
+    workspace.run(&["mcp", "uninstall", "cursor"]).exits(0);
+    assert_eq!(fs::read_to_string(hooks).unwrap(), "{ \"hooks\": ");
+    assert!(!workspace.beside("home/.cursor/mcp.json").exists());
+}
+
+#[test]
+fn entry_that_the_owner_wrote_comes_back() {
+    let workspace = home();
+    let json = "{\n  \"mcpServers\": {\n    \"emend\": {\"command\": \"/old/emend\", \"args\": [\"mcp\"], \"env\": {\"A\": \"b\"}}\n  }\n}\n";
+    let toml = "[mcp_servers.emend]\ncommand = \"/old/emend\" # mine\n";
+    for (client, name, original) in [("cursor", ".cursor/mcp.json", json), ("codex", ".codex/config.toml", toml)] {
+        let path = own(&workspace, name, original);
+        let mut backup = path.clone().into_os_string();
+        backup.push(".emend-backup");
+        let planned = workspace.run(&["mcp", "install", client, "--dry-run"]).exits(0);
+        assert!(!format!("{}{}", planned.out, planned.err).contains("adds the server"), "{planned:?}");
+        for profile in ["default", "hashline"] {
+            workspace.run(&["mcp", "install", client, "--profile", profile]).exits(0);
+            assert_eq!(fs::read_to_string(&backup).unwrap(), original);
+        }
+        // A change by the owner stays.
+        let changed = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("\n{changed}")).unwrap();
+        workspace.run(&["mcp", "uninstall", client]).exits(0);
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("\n{original}"));
+    }
+    // The entry of an installation whose record is lost is not taken for the owner's.
+    workspace.run(&["mcp", "install", "zed", "--force"]).exits(0);
+    let path = workspace.beside("home/.config/zed/settings.json");
+    fs::remove_dir_all(workspace.beside("state").join("setup")).unwrap();
+    workspace.run(&["mcp", "install", "zed", "--profile", "hashline", "--force"]).exits(0);
+    workspace.run(&["mcp", "uninstall", "zed"]).exits(0);
+    assert!(!fs::read_to_string(path).unwrap_or_default().contains("emend"));
+}
+
+#[test]
 fn uninstallation_removes_what_was_created() {
     let workspace = TestWorkspace::new();
     fs::create_dir_all(workspace.beside("home/.config")).unwrap();

@@ -12,6 +12,13 @@ fn read_shows_lines() {
         assert_eq!(workspace.run(args).exits(0).out, "     2\ttwo\n     3\tthree\n", "{args:?}");
     }
     assert_eq!(workspace.run(&["read", "a.txt:2", "--format", "plain"]).exits(0).out, "two\n");
+    // What is said about the text is not part of it.
+    for text in ["", "\n\n"] {
+        workspace.put("blank.txt", text);
+        let ran = workspace.run(&["read", "blank.txt", "--format", "plain"]).exits(0);
+        assert_eq!(ran.out, text);
+        assert!(ran.err.contains("the file exists but the contents are empty"), "{}", ran.err);
+    }
     assert!(workspace.run(&["read", "a.txt:3-2"]).exits(2).err.contains("A ≤ B"));
     workspace.run(&["read", "a.txt:0"]).exits(2);
     workspace.run(&["read", "a.txt:1-2", "--limit", "1"]).exits(2);

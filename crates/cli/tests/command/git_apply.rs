@@ -37,6 +37,7 @@ fn project() -> (TestWorkspace, String) {
     let workspace = TestWorkspace::with("one\ntwo\nthree\n");
     workspace.put("ends.txt", "one\r\ntwo\nthree\r\n");
     workspace.put("with space.txt", "space\n");
+    workspace.put("at the end ", "space\n");
     workspace.put("q\"uote é.txt", "no line end");
     workspace.put("tab\there.txt", "tab\n");
     workspace.put("bytes.dat", [0, 1, 2, 255]);
@@ -54,6 +55,7 @@ fn project() -> (TestWorkspace, String) {
     workspace.put("a.txt", "one\n2\nthree\n");
     workspace.put("ends.txt", "one\r\n2\r\nthree\r\nfour\n");
     workspace.put("with space.txt", "more space\n");
+    workspace.put("at the end ", "more space\n");
     workspace.put("q\"uote é.txt", "still no line end");
     workspace.put("tab\there.txt", "another tab\n");
     workspace.put("bytes.dat", (0..2000_u32).map(|at| (at * at % 251) as u8).collect::<Vec<u8>>());
@@ -78,7 +80,7 @@ fn shown_operations_are_patches_for_git() {
         return;
     }
     let (workspace, id) = project();
-    for words in [vec!["show", &id], vec!["diff", &format!("{id}^..")]] {
+    for words in [vec!["show"], vec!["show", &id], vec!["diff", &format!("{id}^..")]] {
         let copy = workspace.beside("applied");
         let _ = fs::remove_dir_all(&copy);
         assert!(Command::new("cp").arg("-a").arg(workspace.beside("copy")).arg(&copy).status().unwrap().success());
@@ -91,6 +93,25 @@ fn shown_operations_are_patches_for_git() {
         assert!(applied.err.is_empty(), "{}\n{patch}", applied.err);
         assert_eq!(tree(&copy), tree(&workspace.work()), "{words:?}\n{patch}");
     }
+}
+
+#[test]
+fn diff_of_a_link_that_became_a_file_is_refused_by_git() {
+    if !external::has(&["git"]) {
+        return;
+    }
+    let workspace = TestWorkspace::with("one\n");
+    symlink("a.txt", workspace.work().join("link")).unwrap();
+    workspace.run(&["snapshot"]).exits(0);
+    fs::remove_file(workspace.work().join("link")).unwrap();
+    workspace.put("link", "a file\n");
+    workspace.run(&["snapshot"]).exits(0);
+    let patch = workspace.run(&["show"]).exits(0).out;
+    let mut git = Command::new("git");
+    git.args(["apply", "-R"]).current_dir(workspace.work()).env("GIT_CEILING_DIRECTORIES", workspace.beside(""));
+    let applied = feed(git, patch.as_bytes());
+    assert!(applied.err.contains("does not match old mode"), "{}\n{patch}", applied.err);
+    assert_eq!(workspace.get("link"), "a file\n");
 }
 
 #[test]

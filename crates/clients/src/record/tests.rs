@@ -108,6 +108,8 @@ const JSON: &[&str] = &[
     "{\"permissions\": {\"deny\": [\"Edit(x)\"]}, \"mcpServers\": {\"a\": {}}}",
     "",
     "\n\n",
+    // An entry of the same name that the owner wrote.
+    "{\n  \"a\": \"mine0\",\n  \"mcpServers\": {\n    \"emend\": {\"command\": \"/old/emend\", \"args\": [\"mcp\"], \"env\": {\"A\": \"b\"}}\n  }\n}\n",
 ];
 
 const TOML: &[&str] = &[
@@ -117,13 +119,14 @@ const TOML: &[&str] = &[
     "# top\n[mcp_servers.x]\ncommand = \"mine0\"\n\n\n",
     "mcp_servers = { a = { command = \"mine0\" } } # all\n",
     "[mcp_servers]\n\n[mcp_servers.a]\ncommand = \"mine0\"\n\n# end\n[tui]\n",
+    "a = \"mine0\"\n\n[mcp_servers.emend]\ncommand = \"/old/emend\"\nenv = { A = \"b\" }\n",
 ];
 
 proptest! {
     #[test]
     fn any_sequence_ends_with_the_bytes_of_the_owner(
         format in any::<bool>(),
-        nth in 0_usize..12,
+        nth in 0_usize..13,
         steps in steps(),
     ) {
         let (name, texts) = if format { ("claude-code", JSON) } else { ("codex", TOML) };

@@ -76,6 +76,7 @@ pub(super) fn detect_unwrapped<'a>(
         strip: call_options.strip.or(wrapper_options.strip),
         file: call_options.file.clone().or(wrapper_options.file),
         reverse: call_options.reverse != wrapper_options.reverse,
+        encoding: call_options.encoding,
     };
     let (format, detected): FormatRanges = match named.or_else(|| super::format_by_name(format?)) {
         Some(format) => (format, format.detected_ranges(&text)),
@@ -379,7 +380,7 @@ mod tests {
             let text: String = parts.iter().map(|(old, new, frame)| text_with(old, new, *frame)).collect();
             let names = ["unified_diff", "apply_patch", "search_replace", "search_replace"];
             let named = if names_format { format_by_name(names[parts[0].2]) } else { None };
-            let options = ParseOptions { file, reverse, strip: None };
+            let options = ParseOptions { file, reverse, ..ParseOptions::default() };
             if let Some(plain) = plain_text(&text, named, &options) {
                 let mut known = KnownRanges::default();
                 let full = calls(&text, named, &options, &mut known)

@@ -59,6 +59,16 @@ pub enum FileActionKind {
     Write,
 }
 
+/// The encoding of a text with edits, before it was decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TextEncoding {
+    /// UTF-8, or another encoding that was decoded completely.
+    #[default]
+    Utf8,
+    /// Unknown: each character is one byte, in the names of files as well.
+    Bytes,
+}
+
 /// Options of the caller for parsing a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParseOptions {
@@ -68,6 +78,8 @@ pub struct ParseOptions {
     pub file: Option<String>,
     /// True to reverse every change.
     pub reverse: bool,
+    /// The encoding of the text.
+    pub encoding: TextEncoding,
 }
 
 /// The parser of a format: a state machine that is fed line by line.

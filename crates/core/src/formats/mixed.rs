@@ -36,6 +36,7 @@ pub(super) fn parse_mixed(
         strip: call_options.strip.or(options.strip),
         file: call_options.file.clone().or_else(|| options.file.clone()),
         reverse: false,
+        encoding: call_options.encoding,
     };
     let request = request(text, blocks, files, &call_options);
     Some(request.map(|mut request| {

@@ -54,6 +54,8 @@ fn likeness(text: &str) -> Option<RepairHint> {
         indented_markers,
         conflict,
         numbered_ops,
+        context_diff,
+        colored_diff,
     ];
     looks.into_iter().find_map(|look| look(text))
 }
@@ -311,6 +313,34 @@ fn numbered_ops(text: &str) -> Option<RepairHint> {
     })
 }
 
+/// Recognizes a context diff.
+fn context_diff(text: &str) -> Option<RepairHint> {
+    let is_range = |line: &str| {
+        let range = line.strip_prefix("*** ").and_then(|line| line.trim_end().strip_suffix(" ****"));
+        range.is_some_and(|range| range.split(',').all(|number| number.parse::<usize>().is_ok()))
+    };
+    let mut lines = work::lines(text).skip_while(|line| !line.starts_with("***************"));
+    lines.any(is_range).then(|| RepairHint {
+        what: "It is a context diff (diff -c).",
+        next: "Send a unified diff (diff -u).".into(),
+        converted: None,
+    })
+}
+
+/// Recognizes a diff with colours.
+fn colored_diff(text: &str) -> Option<RepairHint> {
+    let is_colored = |line: &str| {
+        let bare = line.trim_start_matches("\u{1B}[").trim_start_matches(|ch: char| ch.is_ascii_digit() || ch == ';');
+        let bare = bare.strip_prefix('m').filter(|_| line.starts_with("\u{1B}["));
+        bare.is_some_and(|bare| ["diff --", "@@", "--- ", "+++ "].iter().any(|start| bare.starts_with(start)))
+    };
+    work::lines(text).any(is_colored).then(|| RepairHint {
+        what: "It is a diff with the escape sequences of colours.",
+        next: "Make it without them, as with git diff --no-color.".into(),
+        converted: None,
+    })
+}
+
 /// Parses a header with a tag.
 fn tagged_header(line: &str) -> Option<()> {
     let tag = line.strip_prefix('¶').or_else(|| line.strip_prefix('[')?.strip_suffix(']'))?.rsplit_once('#')?.1;
@@ -386,6 +416,8 @@ mod tests {
             ("```patch\n-b\n+c\n```\n", "no header"),
             ("src/a.rs\n```diff\na\n-b\n+c\n```\n", "no header"),
             ("```rust\nfn main() {}\n```\n", "no file name"),
+            ("*** a\t1\n--- b\t1\n***************\n*** 1,2 ****\n  1\n! 2\n--- 1,2 ----\n  1\n! two\n", "context diff"),
+            ("\u{1b}[1mdiff --git a/x b/x\u{1b}[m\n\u{1b}[36m@@ -1 +1 @@\u{1b}[m\n\u{1b}[31m-a\u{1b}[m\n", "colours"),
         ] {
             assert_eq!(looks(text, part), None);
         }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::formats::inside_fence;
 use crate::locate::find::{check_new_file, without_copied_numbers};
 use crate::locate::omission::{OmissionVerdict, check_new_text, check_whole_text};
-use crate::locate::op::{Locator, Matching, Op, OpOrder, ResolveSettings, normalize_text};
+use crate::locate::op::{Locator, Matching, Op, OpOrder, ResolveSettings};
 use crate::locate::resolve::resolve;
 use crate::note::{Note, Notes};
 use crate::text::change::{ChangeSet, Splice};
@@ -127,7 +127,8 @@ pub fn begins_with_fence(text: &str) -> bool {
 ///
 /// Errors: text that the encoding cannot represent.
 pub fn whole_change(now: &Snapshot, content: &str) -> Result<ChangeSet> {
-    let op = Op { at: Locator::Whole, text: normalize_text(content) };
+    let text = content.strip_prefix('\u{FEFF}').unwrap_or(content);
+    let op = Op { at: Locator::Whole, text: now.in_own_line_ends(text).into_owned() };
     match resolve(now, &[op], OpOrder::Together, ResolveSettings::default()) {
         Ok(resolved) => Ok(resolved.changes),
         Err(error) if error.code() == Code::EditNoChange => Ok(ChangeSet::none(now)),

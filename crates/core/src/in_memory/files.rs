@@ -89,7 +89,12 @@ pub fn named_files(patch: &str, options: &ApplyOptions) -> Result<BTreeSet<Strin
 pub(super) fn parsed(patch: &str, path: Option<&str>, options: &ApplyOptions) -> Result<ParsedText> {
     check_size("The patch", patch, options)?;
     let named = options.format.as_deref().map(requested_text_format).transpose()?;
-    let parse_options = ParseOptions { strip: options.strip, file: path.map(str::to_owned), reverse: options.reverse };
+    let parse_options = ParseOptions {
+        strip: options.strip,
+        file: path.map(str::to_owned),
+        reverse: options.reverse,
+        ..ParseOptions::default()
+    };
     let parsed = detect::parse_any(without_mark(patch), named, &parse_options)?;
     refusals::check_request(&parsed.request)?;
     Ok(parsed)

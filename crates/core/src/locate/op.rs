@@ -461,6 +461,8 @@ pub struct FileRequest {
     pub base: Option<Handle>,
     /// True if the name may be an ordinary word or line of the text: the file is meant only if it exists.
     pub must_exist: bool,
+    /// True if the text shows what belongs to the name, as the headers of git do: nothing in it is a decoration.
+    pub exact_name: bool,
     /// The origin of the name of a whole file in a fence that has no name above it.
     pub fence: Option<FenceName>,
     /// The permission to set; `None` leaves it unchanged.
@@ -481,6 +483,7 @@ impl FileRequest {
             bare_destination: None,
             rivals: Vec::new(),
             must_exist: false,
+            exact_name: false,
             fence: None,
             base: None,
             mode: None,

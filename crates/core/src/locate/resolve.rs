@@ -12,7 +12,7 @@ use crate::locate::line_edits::{self, LineTarget};
 use crate::locate::line_format;
 use crate::locate::notebook;
 use crate::locate::omission;
-use crate::locate::op::{Hunk, Locator, Op, OpOrder, ResolveSettings};
+use crate::locate::op::{Hunk, Locator, Op, OpOrder, ResolveSettings, normalize_text};
 use crate::note::{Note, Notes};
 use crate::text::change::{ChangeSet, Splice};
 use crate::text::diff;
@@ -385,9 +385,9 @@ fn place(
     let base = index.base();
     let whole = Span::new(0, base.text().len());
     let found = match &op.at {
-        Locator::Whole => exact_match(base, op, whole),
-        Locator::Exactly(span) => exact_match(base, op, *span),
-        _ if op.fills() && base.text().trim().is_empty() => exact_match(base, op, whole),
+        Locator::Whole => exact_match(base, &op.text, whole),
+        Locator::Exactly(span) => exact_match(base, &op.text, *span),
+        _ if op.fills() && base.text().trim().is_empty() => exact_match(base, &base.in_own_line_ends(&op.text), whole),
         Locator::Blank => return Err(not_blank(base, &op.text)),
         Locator::Find(find) => find::find_in(index, find, &op.text, settings, literal)
             .or_else(|error| other_depth::find_elided(index, find, &op.text, settings).ok_or(error))
@@ -409,10 +409,10 @@ fn place(
 }
 
 /// Creates a match of the tier `exact`.
-fn exact_match(base: &Snapshot, op: &Op, span: Span) -> TextMatches {
+fn exact_match(base: &Snapshot, new: &str, span: Span) -> TextMatches {
     TextMatches {
         tier: Tier::Exact,
-        matches: vec![TextMatch { span, edits: difference(base.text(), span, &op.text) }],
+        matches: vec![TextMatch { span, edits: difference(base.text(), span, new) }],
         notes: Notes::new(),
     }
 }
@@ -433,7 +433,7 @@ fn lowered(base: &Snapshot, found: TextMatches, nth: u32) -> Result<PlacedOp> {
 /// Creates the error for filling a file that has text (code 3 of the Edit tool), or that a previous call has filled
 /// already.
 pub fn not_blank(base: &Snapshot, new: &str) -> Error {
-    if base.text() == new {
+    if base.text() == normalize_text(new) {
         return Error::new(Code::EditNoChange, "The file already exists, with exactly this text.")
             .about(ErrorContext::AlreadyApplied)
             .next("Nothing is left to do.");

@@ -8,6 +8,7 @@ use crate::text::decode::{self, OffsetMap};
 use crate::text::lines::{LineIndex, starts_line};
 use crate::text::span::Span;
 use core::fmt;
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 mod sparse;
@@ -383,6 +384,16 @@ impl Snapshot {
         let before = || memchr::memrchr(b'\n', &bytes[..text]);
         let near = if starts_line(self.text(), text) { before().or_else(own) } else { own().or_else(before) };
         near.map_or(self.0.lost_end, |at| self.line_end_at(at))
+    }
+
+    /// Returns a new whole text with `\n` line ends, which are written as those of this version. A text for an empty
+    /// version, which has no line ends, keeps those that it was given with.
+    pub(crate) fn in_own_line_ends<'t>(&self, given: &'t str) -> Cow<'t, str> {
+        let has_none = self.text().is_empty() && self.0.lost_end == LineEnd::Lf;
+        if has_none || !given.contains("\r\n") {
+            return Cow::Borrowed(given);
+        }
+        Cow::Owned(given.replace("\r\n", "\n"))
     }
 
     /// Encodes `new` (with `\n` line ends) as the replacement of `span` of the decoded text. The n-th line end is

@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::session::names;
-use emendate_core::{Code, Error, FileRequest, Notes, Result};
+use emendate_core::{Code, Error, FileAction, FileRequest, Notes, Result};
 use emendate_fs::shown;
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(crate) fn read_decorated_name(
     file: &mut FileRequest,
     notes: &mut Notes,
 ) -> Result<()> {
-    let Some(inner) = undecorated(&file.path) else { return check_home(file) };
+    let Some(inner) = undecorated(&file.path).filter(|_| !file.exact_name) else { return check_home(file) };
     let exists = |name: &str| names::exists(context, directory, name);
     if std::iter::once(&file.path).chain(&file.alternatives).any(|name| exists(name)) {
         return Ok(());
@@ -39,7 +39,9 @@ pub(crate) fn read_decorated_name(
         )
         .next("Send those lines as an edit with old and new text; or write the path alone above the whole text."));
     }
-    if !(exists(inner.name) || new && inner.certain) {
+    // A file that is to be new cannot be one that exists.
+    let may_exist = !matches!(file.action, FileAction::Create(_));
+    if !(may_exist && exists(inner.name) || new && inner.certain) {
         return Ok(());
     }
     let name = inner.name.to_owned();

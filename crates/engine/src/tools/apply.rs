@@ -184,7 +184,9 @@ pub(crate) fn parse_edits(
     let named = args.format.as_deref().map(formats::requested_text_format).transpose()?;
     let input = without_mark(&args.input);
     let file = args.file.clone();
-    let parse_options = ParseOptions { strip: args.strip, file: args.file, reverse: args.reverse };
+    let parse_options =
+        ParseOptions { strip: args.strip, file: args.file, reverse: args.reverse, ..ParseOptions::default() };
+    let parse_options = selection.parse_options(parse_options);
     if let Some(format) = named {
         call.caller.note_format(format.spec().name);
     }

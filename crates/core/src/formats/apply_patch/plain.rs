@@ -150,7 +150,7 @@ mod tests {
         ) {
             let end = if is_cut { "" } else { "\n" };
             let text = format!("*** Begin Patch\n{}\n*** End Patch{end}", lines.join("\n"));
-            let options = ParseOptions { strip, file, reverse };
+            let options = ParseOptions { strip, file, reverse, ..ParseOptions::default() };
             if let Some(request) = ApplyPatch.parse_plain(&text, &options) {
                 let named = Some(&ApplyPatch as &dyn Format);
                 let parsed = parse_wrapped(&text, named, &options, &mut KnownRanges::default()).unwrap();

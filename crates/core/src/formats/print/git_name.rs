@@ -26,6 +26,12 @@ pub fn quoted_name(prefix: &str, name: &[u8]) -> String {
     out
 }
 
+/// Returns a name for a line `---` or `+++`: a TAB ends one with spaces, as in git. Without it, spaces at the end would
+/// not belong to the name.
+pub fn ended_name(name: &str) -> String {
+    if name.contains(' ') { format!("{name}\t") } else { name.to_owned() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::quoted_name;

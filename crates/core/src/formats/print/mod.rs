@@ -18,7 +18,7 @@ use crate::advice;
 use crate::advice::Phrase;
 pub(crate) use anchors::by_number as numbered_anchors;
 pub use binary::binary_patch;
-pub use git_name::quoted_name;
+pub use git_name::{ended_name, quoted_name};
 
 use crate::code::Code;
 use crate::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! Printer of unified diffs with git's headers.
 
-use super::git_name::quoted_name;
+use super::git_name::{ended_name, quoted_name};
 use super::{FileDelta, unsaid};
 use crate::error::Result;
 use crate::locate::op::FileMode;
@@ -66,11 +66,6 @@ fn file(delta: &FileDelta<'_>, context: usize, out: &mut String) -> Result<()> {
 /// Returns the name of a side; `/dev/null` if there is no file.
 fn side_name(name: &str, there: bool) -> String {
     if there { ended_name(name) } else { "/dev/null".to_owned() }
-}
-
-/// Returns a name; a tab ends one with spaces, as in git.
-fn ended_name(name: &str) -> String {
-    if name.contains(' ') { format!("{name}\t") } else { name.to_owned() }
 }
 
 fn octal(mode: Option<FileMode>) -> &'static str {

@@ -142,7 +142,7 @@ mod tests {
             is_cut: bool,
         ) {
             let text = format!("{}{}", lines.join("\n"), if is_cut { "" } else { "\n" });
-            let options = ParseOptions { strip, file, reverse };
+            let options = ParseOptions { strip, file, reverse, ..ParseOptions::default() };
             if let Some(request) = SearchReplace.parse_plain(&text, &options) {
                 let named = Some(&SearchReplace as &dyn Format);
                 let parsed = parse_wrapped(&text, named, &options, &mut KnownRanges::default()).unwrap();

@@ -13,7 +13,7 @@ pub(super) struct NumberedHunk {
     pub(super) hunk: Hunk,
     /// The new side's `first`, by the rule of [`Hunk::first`].
     pub(super) new_first: Option<usize>,
-    /// Indices of the added lines that end in `\r\n` in the request.
+    /// Indices of the lines that end in `\r\n` in the request.
     pub(super) crlf: Vec<usize>,
 }
 
@@ -23,6 +23,29 @@ impl NumberedHunk {
         let lines = self.hunk.lines.iter().enumerate().filter(|(_, line)| line.kind != HunkLineKind::Removed);
         let end = |at: usize| if self.crlf.binary_search(&at).is_ok() { "\r\n" } else { "\n" };
         lines.flat_map(|(at, line)| [&*line.text, end(at)]).collect()
+    }
+
+    /// Exchanges the sides. Each line keeps its line end.
+    pub(super) fn reverse(self) -> NumberedHunk {
+        let NumberedHunk { hunk, new_first, crlf } = self;
+        // The reversal changes the order of removed and added lines, but not that of lines of one kind.
+        let ends = |kind: HunkLineKind| {
+            let lines = hunk.lines.iter().enumerate().filter(|(_, line)| line.kind == kind);
+            lines.map(|(at, _)| crlf.binary_search(&at).is_ok()).collect::<Vec<bool>>().into_iter()
+        };
+        let (mut context, mut bare) = (ends(HunkLineKind::Context), ends(HunkLineKind::Bare));
+        let (mut added, mut removed) = (ends(HunkLineKind::Removed), ends(HunkLineKind::Added));
+        let old_first = hunk.first;
+        let back = hunk.reverse();
+        let is_crlf = |line: &HunkLine| match line.kind {
+            HunkLineKind::Context => context.next(),
+            HunkLineKind::Bare => bare.next(),
+            HunkLineKind::Added => added.next(),
+            HunkLineKind::Removed => removed.next(),
+        };
+        let ends = back.lines.iter().map(is_crlf).enumerate();
+        let crlf = ends.filter_map(|(at, is_crlf)| is_crlf?.then_some(at)).collect();
+        NumberedHunk { hunk: Hunk { first: new_first.or(back.first), ..back }, new_first: old_first, crlf }
     }
 }
 
@@ -185,7 +208,7 @@ impl HunkBody {
         if !self.quiet {
             out.push(StreamEvent::Line { kind: line.kind, text: line.text.clone() });
         }
-        if crlf && line.kind == HunkLineKind::Added {
+        if crlf {
             self.crlf.push(self.hunk.lines.len());
         }
         self.hunk.lines.push(line);
@@ -231,6 +254,18 @@ impl HunkBody {
             && self.left.is_some_and(|(old, new)| new > old)
     }
 
+    /// True if no line is marked as changed, some have no mark at all, and words are marked in one.
+    fn is_word_diff(&self) -> bool {
+        let has_bare = || self.hunk.lines.iter().any(|line| line.kind == HunkLineKind::Bare);
+        !self.changed && has_bare() && self.hunk.lines.iter().any(|line| has_marked_words(&line.text))
+    }
+
+    /// True if the counts announce a change, and no line is marked as one. Blank lines of a new file may lack their mark.
+    fn lacks_marks(&self) -> bool {
+        let announces_change = self.header.counts.is_some_and(|(old, new)| old != new);
+        announces_change && !self.changed && self.hunk.lines.iter().any(|line| !line.text.is_empty())
+    }
+
     /// Ends the hunk, and returns its last line; `cut` is true if the text ends here without a line end.
     ///
     /// Errors: the text was truncated inside the hunk; there are changes that may or may not belong to it.
@@ -264,6 +299,17 @@ impl HunkBody {
                 return Err(self.unclear(change.at));
             }
             mistakes.add(UnifiedDiffMistake::Prose, change.at);
+        }
+        if self.is_word_diff() {
+            return Err(broken(self.hunk.source_line, "this is a word diff, which marks words and not lines.")
+                .next("Make a diff of lines: git diff without --word-diff."));
+        }
+        if let Some((old, new)) = self.header.counts.filter(|_| self.lacks_marks()) {
+            let what = format!(
+                "the hunk has {old} old and {new} new lines by its header, but none of its lines is marked as removed or added."
+            );
+            return Err(broken(self.hunk.source_line, &what)
+                .next("Mark removed lines with - and added lines with +, or omit the hunk."));
         }
         out.push(StreamEvent::HunkDone);
         if self.over || self.left.is_some_and(|left| left != (0, 0)) {
@@ -326,6 +372,12 @@ impl HunkBody {
             "Mark every line of the hunk (space, - or +) and correct its counts, or end the patch with a closing fence before prose.",
         )
     }
+}
+
+/// True for a line with words that a word diff marks: `[-old-]` or `{+new+}`.
+fn has_marked_words(line: &str) -> bool {
+    let has = |open, close| line.split_once(open).is_some_and(|(_, rest): (&str, &str)| rest.contains(close));
+    has("[-", "-]") || has("{+", "+}")
 }
 
 /// Computes [`Hunk::first`] from a number, the count after it, and whether the side has any lines.

@@ -2,9 +2,15 @@
 
 use super::name;
 use super::patch::FilePatch;
+use crate::formats::line_parser::TextEncoding;
 
 /// Parses a header into the file; false for any other line. The error describes the mistake.
-pub(super) fn read(file: &mut FilePatch, text: &str) -> Result<bool, &'static str> {
+pub(super) fn read(file: &mut FilePatch, text: &str, encoding: TextEncoding) -> Result<bool, &'static str> {
+    if let Some((which, value)) = new_name(text) {
+        let name = full(file, which, value, encoding)?;
+        *which.of(file) = Some(name);
+        return Ok(true);
+    }
     if let Some(value) = value_after(text, "old mode ") {
         file.modes.0 = Some(mode(value)?);
     } else if let Some(value) = value_after(text, "new mode ") {
@@ -15,14 +21,6 @@ pub(super) fn read(file: &mut FilePatch, text: &str) -> Result<bool, &'static st
     } else if let Some(value) = value_after(text, "new file mode ") {
         file.modes.1 = Some(mode(value)?);
         file.created = true;
-    } else if let Some(value) = value_after(text, "rename from ").or_else(|| value_after(text, "rename old ")) {
-        file.rename.0 = Some(full(value)?);
-    } else if let Some(value) = value_after(text, "rename to ").or_else(|| value_after(text, "rename new ")) {
-        file.rename.1 = Some(full(value)?);
-    } else if let Some(value) = value_after(text, "copy from ") {
-        file.copy.0 = Some(full(value)?);
-    } else if let Some(value) = value_after(text, "copy to ") {
-        file.copy.1 = Some(full(value)?);
     } else if let Some(value) = value_after(text, "index ") {
         return Ok(index(file, value));
     } else if value_after(text, "dissimilarity index ").is_some() {
@@ -49,9 +47,59 @@ fn mode(value: &str) -> Result<u32, &'static str> {
     u32::from_str_radix(value, 8).ok().filter(|mode| *mode <= 0o177_777).ok_or("the file mode is not an octal number.")
 }
 
-/// Parses a name that is the whole value, quoted or not.
-fn full(value: &str) -> Result<String, &'static str> {
-    let name = if value.starts_with('"') { name::unquote(value)?.0 } else { value.to_owned() };
+/// A line with one name of a renamed or copied file.
+#[derive(Clone, Copy)]
+enum NameLine {
+    RenameFrom,
+    RenameTo,
+    CopyFrom,
+    CopyTo,
+}
+
+const NAME_LINES: [(&str, NameLine); 6] = [
+    ("rename from ", NameLine::RenameFrom),
+    ("rename old ", NameLine::RenameFrom),
+    ("rename to ", NameLine::RenameTo),
+    ("rename new ", NameLine::RenameTo),
+    ("copy from ", NameLine::CopyFrom),
+    ("copy to ", NameLine::CopyTo),
+];
+
+impl NameLine {
+    /// The name of the file.
+    fn of(self, file: &mut FilePatch) -> &mut Option<String> {
+        match self {
+            NameLine::RenameFrom => &mut file.rename.0,
+            NameLine::RenameTo => &mut file.rename.1,
+            NameLine::CopyFrom => &mut file.copy.0,
+            NameLine::CopyTo => &mut file.copy.1,
+        }
+    }
+
+    /// The name after `diff --git` on the same side.
+    fn in_pair(self, file: &FilePatch) -> Option<&str> {
+        match self {
+            NameLine::RenameFrom | NameLine::CopyFrom => file.pair.0.as_deref(),
+            NameLine::RenameTo | NameLine::CopyTo => file.pair.1.as_deref(),
+        }
+    }
+}
+
+/// Returns which name a line has, and the text after its words.
+fn new_name(text: &str) -> Option<(NameLine, &str)> {
+    NAME_LINES.iter().find_map(|(words, line)| Some((*line, text.strip_prefix(words)?)))
+}
+
+/// Parses a name that is the whole value, quoted or not. Spaces at its end belong to it, as git writes nothing else
+/// there, unless `diff --git` has the name without them or is missing.
+fn full(file: &FilePatch, line: NameLine, value: &str, encoding: TextEncoding) -> Result<String, &'static str> {
+    let bare = value.trim_end();
+    let is_bare = !file.git || line.in_pair(file).is_some_and(|name| name::is_below(name, bare));
+    let name = match (value.starts_with('"'), is_bare) {
+        (true, _) => name::unquote(value, encoding)?.0,
+        (false, true) => bare.to_owned(),
+        (false, false) => value.to_owned(),
+    };
     name::check(&name)?;
     Ok(name)
 }

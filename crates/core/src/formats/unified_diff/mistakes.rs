@@ -33,7 +33,7 @@ pub(super) enum UnifiedDiffMistake {
     OnlyIn,
     /// A hunk has an empty old side, for a file that exists on both sides.
     Fills,
-    /// The lines of a new file have other line ends than the headers.
+    /// The lines of a new or empty file have other line ends than the headers.
     LineEnds,
     /// One name after `diff --git` differs from the names below it.
     GitName,
@@ -62,7 +62,7 @@ impl UnifiedDiffMistake {
                 "The hunk says that the file has no lines yet; it is created, or filled if it is empty"
             }
             UnifiedDiffMistake::LineEnds => {
-                "The lines of the new file end in CRLF, other than the headers of the patch; they were kept so"
+                "Lines of a new or empty file end in CRLF, other than the headers of the patch; they were kept so"
             }
             UnifiedDiffMistake::GitName => "`diff --git` names two files; the one that `---` and `+++` name was taken",
             UnifiedDiffMistake::NotRenamed => {

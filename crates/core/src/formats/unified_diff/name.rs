@@ -1,5 +1,7 @@
 //! File names in headers: quotes, time stamps after them, prefixes before them, and the choice between two names.
 
+use crate::formats::line_parser::TextEncoding;
+
 /// One side of a file header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HeaderSide {
@@ -14,45 +16,48 @@ pub(super) struct HeaderSide {
 const GIT_PREFIXES: [u8; 6] = *b"abiwco";
 
 /// Parses the text after `--- ` or `+++ `. The error describes the mistake.
-pub(super) fn side(text: &str) -> Result<HeaderSide, &'static str> {
+pub(super) fn side(text: &str, encoding: TextEncoding) -> Result<HeaderSide, &'static str> {
     let (name, rest) = if text.starts_with('"') {
-        unquote(text)?
+        unquote(text, encoding)?
     } else {
         let (name, rest) = unstamped(text);
-        (name.trim_end().to_owned(), rest)
+        (name.to_owned(), rest)
     };
     check(&name)?;
     let absent = is_epoch(rest.trim()) || rest.trim() == "(nonexistent)";
-    let name = (name != "/dev/null").then_some(name);
+    let name = (name.trim_end() != "/dev/null").then_some(name);
     Ok(HeaderSide { name, absent })
 }
 
 /// Refuses names that no file can have.
 pub(super) fn check(name: &str) -> Result<(), &'static str> {
     match name {
-        "" => Err("the file name is empty"),
+        _ if name.trim_end().is_empty() => Err("the file name is empty"),
         _ if name.contains('\0') => Err("the file name contains a NUL"),
         _ => Ok(()),
     }
 }
 
 /// Splits a name from the text after it: the name ends at a TAB, or before a time stamp or revision. A name with TABs
-/// ends at the last one, if a time stamp follows it.
+/// ends at the last one, if a time stamp follows it. git writes a TAB below every name with spaces, so those before it
+/// belong to the name; other spaces at the end do not.
 fn unstamped(text: &str) -> (&str, &str) {
     if let Some(parts) = text.split_once('\t') {
         return text.rsplit_once('\t').filter(|(_, stamp)| is_stamp(stamp.trim())).unwrap_or(parts);
     }
     let text = text.trim_end();
+    let mut end = text.len();
     if text.ends_with(')') {
-        for word in [" (revision ", " (working copy)", " (nonexistent)"] {
-            if let Some(at) = text.rfind(word).filter(|&at| at > 0) {
-                return text.split_at(at);
-            }
-        }
+        let words = [" (revision ", " (working copy)", " (nonexistent)"];
+        end = words.iter().find_map(|word| text.rfind(word).filter(|&at| at > 0)).unwrap_or(end);
     }
-    // A time stamp has at least a date and a time; zone and fraction are optional.
-    let mut starts = text.match_indices(' ').map(|(at, _)| at).rev().take(8);
-    starts.find(|at| *at > 0 && is_stamp(text[at + 1..].trim())).map_or((text, ""), |at| text.split_at(at))
+    if end == text.len() {
+        // A time stamp has at least a date and a time; zone and fraction are optional.
+        let mut starts = text.match_indices(' ').map(|(at, _)| at).rev().take(8);
+        end = starts.find(|at| *at > 0 && is_stamp(text[at + 1..].trim())).unwrap_or(end);
+    }
+    let (name, rest) = text.split_at(end);
+    (name.trim_end(), rest)
 }
 
 fn is_stamp(text: &str) -> bool {
@@ -129,8 +134,9 @@ pub(super) fn has_own_backslash(text: &str) -> bool {
     text.contains('\\') && (text.contains('"') && text.contains(r"\\") || is_stamped())
 }
 
-/// Parses a name in C quotes. Returns the name, and the text after the closing quote.
-pub(super) fn unquote(text: &str) -> Result<(String, &str), &'static str> {
+/// Parses a name in C quotes. Returns the name, and the text after the closing quote. An escaped byte is read in the
+/// encoding of the text.
+pub(super) fn unquote(text: &str, encoding: TextEncoding) -> Result<(String, &str), &'static str> {
     let open = "the quoted file name has no closing quote";
     let mut bytes = Vec::new();
     let mut rest = text.strip_prefix('"').ok_or(open)?.as_bytes();
@@ -142,7 +148,10 @@ pub(super) fn unquote(text: &str) -> Result<(String, &str), &'static str> {
             b'\\' => {
                 let (&sign, tail) = rest.split_first().ok_or(open)?;
                 let (value, used) = escape(sign, rest).ok_or("the quoted file name has an unknown escape")?;
-                bytes.push(value);
+                match encoding {
+                    TextEncoding::Utf8 => bytes.push(value),
+                    TextEncoding::Bytes => bytes.extend(char::from(value).to_string().into_bytes()),
+                }
                 rest = if used == 1 { tail } else { &rest[used..] };
             }
             _ => bytes.push(byte),
@@ -175,27 +184,37 @@ fn escape(sign: u8, text: &[u8]) -> Option<(u8, usize)> {
 }
 
 /// Returns the two names after `diff --git `; `None` if spaces make them ambiguous.
-pub(super) fn git_pair(text: &str) -> Option<(String, String)> {
-    let text = text.trim_end();
+pub(super) fn git_pair(line: &str, encoding: TextEncoding) -> Option<(String, String)> {
+    let text = line.trim_end();
+    // Spaces at the end of the line belong to the name if the first name has them, too.
+    let pair = equal_names(line).or_else(|| equal_names(text));
+    if let Some((old, new)) = pair {
+        return Some((old.to_owned(), new.to_owned()));
+    }
+    let is_bare = || text.len() == line.len();
     if text.starts_with('"') {
-        let (old, rest) = unquote(text).ok()?;
+        let (old, rest) = unquote(text, encoding).ok()?;
         let rest = rest.strip_prefix(' ')?;
-        let new = if rest.starts_with('"') { unquote(rest).ok()?.0 } else { rest.to_owned() };
-        return Some((old, new));
+        if rest.starts_with('"') {
+            return Some((old, unquote(rest, encoding).ok()?.0));
+        }
+        return is_bare().then(|| (old, rest.to_owned()));
     }
     if let Some((old, new)) = text.split_once(" \"") {
         let new = &text[text.len() - new.len() - 1..];
-        return Some((old.to_owned(), unquote(new).ok()?.0));
+        return Some((old.to_owned(), unquote(new, encoding).ok()?.0));
     }
-    // In `a/NAME b/NAME`, both halves have the same length, whatever spaces the name contains.
+    let (old, new) = text.split_once(' ')?;
+    (is_bare() && !new.contains(' ')).then(|| (old.to_owned(), new.to_owned()))
+}
+
+/// Splits `a/NAME b/NAME`, whose halves have the same length, whatever spaces the name contains.
+fn equal_names(text: &str) -> Option<(&str, &str)> {
     let (old, new) = (text.get(..text.len() / 2)?, text.get(text.len() / 2 + 1..)?);
     let is_pair = text.len() % 2 == 1 && text.as_bytes().get(text.len() / 2) == Some(&b' ');
     let is_same = || without_prefix(old).is_some() && without_prefix(old) == without_prefix(new);
-    if is_pair && (old == new || is_same() || below_trees(old, new).is_some()) {
-        return Some((old.to_owned(), new.to_owned()));
-    }
-    let (old, new) = text.split_once(' ')?;
-    (!new.contains(' ')).then(|| (old.to_owned(), new.to_owned()))
+    let is_quoted = text.starts_with('"');
+    (is_pair && !is_quoted && (old == new || is_same() || below_trees(old, new).is_some())).then_some((old, new))
 }
 
 /// Returns the name without git's prefix, if it has one. A Windows path has a backslash after the prefix.
@@ -304,7 +323,8 @@ fn rest_of_name(name: &str) -> &str {
 
 /// True if two lines that look like a file header name one file: `--- a/x`, `+++ b/x`, or `/dev/null` on one side.
 pub(super) fn agree(old: &str, new: &str) -> bool {
-    let (Ok(old), Ok(new)) = (side(old), side(new)) else { return false };
+    let read = |text| side(text, TextEncoding::Utf8);
+    let (Ok(old), Ok(new)) = (read(old), read(new)) else { return false };
     match (old.name, new.name) {
         (Some(old), Some(new)) if old == new => !old.contains(' ') && old.contains(['/', '.']),
         (Some(old), Some(new)) => without_prefix(&old).is_some() && without_prefix(&old) == without_prefix(&new),
@@ -315,7 +335,11 @@ pub(super) fn agree(old: &str, new: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{HeaderSide, agree, candidates, git_pair, side, without_directories};
+    use super::{HeaderSide, TextEncoding, agree, candidates, without_directories};
+
+    fn side(text: &str) -> Result<HeaderSide, &'static str> {
+        super::side(text, TextEncoding::Utf8)
+    }
 
     fn name(text: &str) -> String {
         side(text).unwrap().name.unwrap()
@@ -338,6 +362,9 @@ mod tests {
             ("x.py (working copy)", "x.py"),
             ("a/my file.txt", "a/my file.txt"),
             ("a/my file.txt\t", "a/my file.txt"),
+            ("b/trail \t", "b/trail "),
+            ("b/trail \t2024-01-31 12:00:00", "b/trail "),
+            ("b/x ", "b/x"),
             ("a/report 2024-01-31", "a/report 2024-01-31"),
             ("\"a/caf\\303\\251 \\\"q\\\".txt\"", "a/café \"q\".txt"),
             ("\"a/tab\\there\"\t2024-01-31", "a/tab\there"),
@@ -345,7 +372,8 @@ mod tests {
             assert_eq!(name(text), expected, "{text}");
         }
         assert_eq!(side("/dev/null\t1970-01-01"), Ok(HeaderSide { name: None, absent: false }));
-        for bad in ["", "\"open", "\"\\9\"", "\"\\377\"", "a\0b", "\"a\\000b\""] {
+        assert_eq!(side("/dev/null \t").unwrap().name, None);
+        for bad in ["", " \t", "\"open", "\"\\9\"", "\"\\377\"", "a\0b", "\"a\\000b\""] {
             assert!(side(bad).is_err(), "{bad}");
         }
     }
@@ -373,7 +401,7 @@ mod tests {
 
     #[test]
     fn git_name_pairs_are_split() {
-        let pair = |text| git_pair(text).map(|(old, new)| format!("{old}|{new}"));
+        let pair = |text| super::git_pair(text, TextEncoding::Utf8).map(|(old, new)| format!("{old}|{new}"));
         assert_eq!(pair("a/x y b/x y").as_deref(), Some("a/x y|b/x y"));
         assert_eq!(pair("x x").as_deref(), Some("x|x"));
         assert_eq!(pair("a/x b/yy").as_deref(), Some("a/x|b/yy"));
@@ -381,6 +409,20 @@ mod tests {
         assert_eq!(pair("a/e \"b/\\303\\251\"").as_deref(), Some("a/e|b/é"));
         assert_eq!(pair("src://x y dst://x y").as_deref(), Some("src://x y|dst://x y"));
         assert_eq!(pair("a/x y b/z"), None);
+        assert_eq!(pair("a/x  b/x ").as_deref(), Some("a/x |b/x "));
+        assert_eq!(pair("a/x b/x ").as_deref(), Some("a/x|b/x"));
+        assert_eq!(pair("\"a/\\303\\251\" \"b/e\" ").as_deref(), Some("a/é|b/e"));
+        // The space may belong to the name.
+        assert_eq!((pair("a/x b/y "), pair("\"a/\\303\\251\" b/y ")), (None, None));
+    }
+
+    #[test]
+    fn escaped_bytes_are_read_in_the_encoding_of_the_text() {
+        let quoted = r#""a/\303\274" b"#;
+        assert_eq!(super::unquote(quoted, TextEncoding::Utf8), Ok(("a/ü".to_owned(), " b")));
+        assert_eq!(super::unquote(quoted, TextEncoding::Bytes), Ok(("a/\u{c3}\u{bc}".to_owned(), " b")));
+        assert_eq!(super::unquote("\"\u{c3}\u{bc}\\t\"", TextEncoding::Bytes).unwrap().0, "\u{c3}\u{bc}\t");
+        assert_eq!(super::unquote(r#""\377""#, TextEncoding::Bytes).unwrap().0, "\u{ff}");
     }
 
     #[test]

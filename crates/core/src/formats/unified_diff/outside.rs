@@ -69,9 +69,9 @@ impl UnifiedDiffParser {
         if !text.is_empty() {
             text.clone_into(&mut self.prose);
         }
-        let at = self.at;
+        let (at, encoding) = (self.at, self.options.encoding);
         if let Some(file) = self.file.as_mut().filter(|file| file.git && file.hunks.is_empty()) {
-            match header::read(file, text) {
+            match header::read(file, text, encoding) {
                 Ok(true) => file.lines.1 = at,
                 Ok(false) => {}
                 Err(what) => self.fail(broken(at, what)),
@@ -91,9 +91,10 @@ impl UnifiedDiffParser {
         else {
             return;
         };
+        let encoding = self.options.encoding;
         file.lines.0 = headers[0].0;
         for (at, text) in &headers {
-            if let Err(what) = header::read(file, text) {
+            if let Err(what) = header::read(file, text, encoding) {
                 return self.fail(broken(*at, what));
             }
         }
@@ -130,7 +131,8 @@ impl UnifiedDiffParser {
             _ => return false,
         };
         let escaped = name::has_own_backslash(side);
-        let side = match name::side(side) {
+        let encoding = self.options.encoding;
+        let side = match name::side(side, encoding) {
             Ok(side) => side,
             Err(what) => {
                 self.fail(broken(self.at, &format!("{what}.")));
@@ -139,7 +141,7 @@ impl UnifiedDiffParser {
         };
         self.indented(indent);
         let at = self.at;
-        let new = new.and_then(|new| name::side(new).ok()).and_then(|new| new.name);
+        let new = new.and_then(|new| name::side(new, encoding).ok()).and_then(|new| new.name);
         let is_full = self.file.as_ref().is_some_and(|file| {
             let names = (side.name.as_deref(), new.as_deref());
             !file.hunks.is_empty()
@@ -178,7 +180,7 @@ impl UnifiedDiffParser {
         if let Some(pair) = text.strip_prefix("diff --git ") {
             self.indented(indent);
             let escaped = name::has_own_backslash(pair);
-            let pair = name::git_pair(pair);
+            let pair = name::git_pair(pair, self.options.encoding);
             // svn writes its own line above that of git.
             self.file = self.file.take().filter(|file| !file.is_index());
             let file = self.begin(out);

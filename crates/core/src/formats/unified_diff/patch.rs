@@ -5,7 +5,7 @@ use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
 use super::name::{self, HeaderSide};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::line_parser::{FileActionKind, ParseOptions};
+use crate::formats::line_parser::{FileActionKind, ParseOptions, pop_line_end};
 use crate::locate::binary::apply_binary;
 use crate::locate::op::{
     BinaryChange, BinaryPayload, FileAction, FileMode, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op,
@@ -131,13 +131,22 @@ impl FilePatch {
             self.reverse()?;
         }
         let preimage = self.ids.0.clone().filter(|id| id.len() >= 4 && id.bytes().any(|digit| digit != b'0'));
+        let exact_name = options.strip.is_some() || self.has_exact_names();
         let mut files = self.into_requests(options, mistakes)?;
         for file in &mut files {
+            file.exact_name = exact_name;
             if matches!(file.action, FileAction::Edit { .. } | FileAction::Move { .. } | FileAction::Copy { .. }) {
                 file.preimage.clone_from(&preimage);
             }
         }
         Ok(files)
+    }
+
+    /// True if the names are as git writes them: with a prefix on each side, or twice the same.
+    fn has_exact_names(&self) -> bool {
+        let pair = self.pair.0.as_deref().zip(self.pair.1.as_deref());
+        let are_prefixed = |(old, new): (&str, &str)| name::are_prefixed(old, new);
+        pair.is_some_and(|pair| pair.0 == pair.1 || are_prefixed(pair)) || self.side_names().is_some_and(are_prefixed)
     }
 
     /// Creates the requests of a patch that was already reversed if necessary.
@@ -176,8 +185,8 @@ impl FilePatch {
         if self.creates() {
             let made = self.created_file()?;
             self.check_marks(&path)?;
-            if matches!(&made, NewFile::Text(text) if text.contains("\r\n")) {
-                mistakes.add(UnifiedDiffMistake::LineEnds, self.lines.0);
+            if let NewFile::Text(text) = &made {
+                self.note_line_ends(text, mistakes);
             }
             // A new file has the usual permissions unless the patch states others.
             let mode = mode.filter(|mode| *mode == FileMode::Executable);
@@ -201,7 +210,7 @@ impl FilePatch {
             (false, _) if self.fills() => {
                 self.check_marks(&path)?;
                 mistakes.add(UnifiedDiffMistake::Fills, self.lines.0);
-                let action = FileAction::Edit { ops: vec![self.filled()], order: OpOrder::AsNeeded };
+                let action = FileAction::Edit { ops: vec![self.filled(mistakes)], order: OpOrder::AsNeeded };
                 Ok(vec![FileRequest { alternatives: also, mode, ..FileRequest::new(path, action) }])
             }
             (false, _) => {
@@ -230,13 +239,21 @@ impl FilePatch {
         if self.crlf { hunk.hunk.new_text() } else { hunk.new_text() }
     }
 
-    /// Returns the operation that writes the new lines into an empty file.
-    fn filled(&self) -> Op {
-        let mut text: String = self.hunks.iter().map(|it| it.hunk.new_text()).collect();
+    /// Returns the operation that writes the new lines into an empty file, which has no line ends of its own.
+    fn filled(&self, mistakes: &mut UnifiedDiffMistakes) -> Op {
+        let mut text: String = self.hunks.iter().map(|it| self.new_text(it)).collect();
         if self.hunks.iter().any(|it| it.hunk.open.1) {
-            text.pop();
+            pop_line_end(&mut text);
         }
+        self.note_line_ends(&text, mistakes);
         Op { at: Locator::Blank, text }
+    }
+
+    /// Reports that a whole text has other line ends than the headers.
+    fn note_line_ends(&self, text: &str, mistakes: &mut UnifiedDiffMistakes) {
+        if text.contains("\r\n") {
+            mistakes.add(UnifiedDiffMistake::LineEnds, self.lines.0);
+        }
     }
 
     /// True for a single hunk that states that the old file has no lines, if nothing indicates that there was one.
@@ -267,13 +284,7 @@ impl FilePatch {
         swap(&mut self.modes.0, &mut self.modes.1);
         swap(&mut self.ids.0, &mut self.ids.1);
         swap(&mut self.created, &mut self.deleted);
-        for NumberedHunk { hunk, new_first, crlf } in &mut self.hunks {
-            crlf.clear();
-            let old_first = hunk.first;
-            let back = std::mem::take(hunk).reverse();
-            *hunk = Hunk { first: new_first.or(back.first), ..back };
-            *new_first = old_first;
-        }
+        self.hunks = std::mem::take(&mut self.hunks).into_iter().map(NumberedHunk::reverse).collect();
         if let Some((_, back)) = self.binary.take() {
             let what = "the binary patch cannot be reversed: it contains only its forward part.";
             let back = back.ok_or_else(|| self.broken(what).next("Make it with git diff --binary."))?;

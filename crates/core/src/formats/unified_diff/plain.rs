@@ -10,7 +10,7 @@ use super::parser::request_of;
 use super::patch::FilePatch;
 use super::range::{self, HunkHeader};
 use crate::formats::envelope;
-use crate::formats::line_parser::ParseOptions;
+use crate::formats::line_parser::{ParseOptions, TextEncoding};
 use crate::locate::op::{EDITS_PER_CALL_MAX, Hunk, HunkLine, HunkLineKind, Request};
 use crate::work;
 
@@ -179,8 +179,9 @@ impl PlainNames<'_> {
         let mut file = FilePatch { lines: self.lines, sides: (side(self.old), side(self.new)), ..FilePatch::default() };
         if let Some((pair, ids)) = self.git {
             file.git = true;
-            file.pair = name::git_pair(pair).map_or((None, None), |(old, new)| (Some(old), Some(new)));
-            if ids.is_some_and(|ids| header::read(&mut file, ids) != Ok(true)) {
+            file.pair =
+                name::git_pair(pair, TextEncoding::Utf8).map_or((None, None), |(old, new)| (Some(old), Some(new)));
+            if ids.is_some_and(|ids| header::read(&mut file, ids, TextEncoding::Utf8) != Ok(true)) {
                 return None;
             }
         }
@@ -276,7 +277,7 @@ mod tests {
             reverse: bool,
             is_format_named: bool,
         ) {
-            let options = ParseOptions { strip, file, reverse };
+            let options = ParseOptions { strip, file, reverse, ..ParseOptions::default() };
             let named = is_format_named.then_some(&UnifiedDiff as &dyn Format);
             if let Some(request) = parse_plain(&text, &options) {
                 let parsed = parse_wrapped(&text, named, &options, &mut KnownRanges::default()).unwrap();

@@ -505,6 +505,12 @@ fn hunks_without_changes_are_noted() {
     assert_eq!((error.code(), error.data()["line"].as_u64()), (Code::EditNoChange, Some(3)));
     assert_eq!(body("@@ -1,2 +1,2 @@\n a\n b\n@@ -9 +9 @@\n-c\n+d\n"), "-c\n+d\n");
     assert!(notes(&format!("{HEAD}@@ -1 +1 @@\n a\n@@ -9 +9 @@\n-c\n+d\n")).contains("skipped (line 3)"));
+    // The header shows that the marks of added lines are missing.
+    for change in ["", "@@ -9 +9 @@\n-c\n+d\n"] {
+        unparsable(&format!("{HEAD}@@ -1,2 +1,3 @@\n a\n>b\n c\n{change}"), "none of its lines is marked");
+        unparsable(&format!("{HEAD}@@ -1,2 +1,2 @@\na\n[-b-]{{+c+}}\n{change}"), "word diff");
+    }
+    assert!(notes(&format!("{HEAD}@@ -1 +1 @@\n [-a-z_-]\n@@ -9 +9 @@\n-c\n+d\n")).contains("skipped (line 3)"));
 }
 
 #[test]
@@ -622,6 +628,7 @@ fn shared_cases_have_the_expected_structure() {
     }
 }
 
+mod line_ends;
 mod names;
 mod properties;
 

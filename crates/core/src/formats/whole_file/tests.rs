@@ -126,7 +126,12 @@ fn ambiguous_files_are_refused() {
 
 #[test]
 fn file_name_may_be_given_separately() {
-    let with = |file: Option<&str>, reverse| ParseOptions { file: file.map(str::to_owned), reverse, strip: Some(1) };
+    let with = |file: Option<&str>, reverse| ParseOptions {
+        file: file.map(str::to_owned),
+        reverse,
+        strip: Some(1),
+        ..ParseOptions::default()
+    };
     let read = |text: &str, options: &ParseOptions| parse_text(WholeFile.line_parser(options).unwrap(), text);
     let request = read("It is:\n```\nold\n```\n", &with(Some("/a.rs"), false)).unwrap();
     assert_eq!((&*request.files[0].path, &request.files[0].action), ("/a.rs", &FileAction::Write("old\n".into())));

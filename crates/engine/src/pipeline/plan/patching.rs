@@ -5,6 +5,7 @@ use crate::context::options::{CallOptions, PatchOptions, Whitespace, take_fields
 use crate::context::walk::check_globs;
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use data_encoding::BASE64;
+use emendate_core::formats::line_parser::{ParseOptions, TextEncoding};
 use emendate_core::{
     Advice, Charset, Code, DeclaredEncoding, Error, FileRequest, Request, Result, whitespace_faults, work,
 };
@@ -215,38 +216,45 @@ impl Selection {
         Ok(())
     }
 
-    /// Converts the names of files in a text that was read byte by byte, where each character of a name is one byte. A
-    /// name in quotes with escapes may already be UTF-8: a name for which `there` finds a file remains as it is.
+    /// Returns the options for parsing the text. In a text that is read byte by byte, a name from the call is, too.
+    pub(crate) fn parse_options(&self, options: ParseOptions) -> ParseOptions {
+        if !self.bytes {
+            return options;
+        }
+        let file = options.file.map(|name| name.bytes().map(char::from).collect());
+        ParseOptions { file, encoding: TextEncoding::Bytes, ..options }
+    }
+
+    /// Converts the names of files in a text that was read byte by byte, where each character of a name is one byte. An
+    /// escape of JSON may have made a character already: another name for which `there` finds a file remains as it is.
     pub(crate) fn name_bytes(&self, request: &mut Request, there: impl Fn(&str) -> bool) -> Result<()> {
         if !self.bytes {
             return Ok(());
         }
         request.notes.push("The text is not UTF-8: it and its files were treated as bytes.".to_owned());
         for file in &mut request.files {
-            let FileRequest { path, alternatives: also, action, .. } = file;
-            for name in also.iter_mut().chain([path]) {
-                as_bytes(name, &there)?;
+            let FileRequest { path, alternatives: also, bare_destination, rivals, action, .. } = file;
+            let names = std::iter::once(path).chain(action.destination_mut()).chain(also).chain(bare_destination);
+            for name in names {
+                *name = name_of_bytes(name, &there)?;
             }
-            if let Some(to) = action.destination_mut() {
-                as_bytes(to, &there)?;
-            }
+            // A line of the text that only may be a name need not be one.
+            *rivals = rivals.iter().filter_map(|name| name_of_bytes(name, &there).ok()).collect();
         }
         Ok(())
     }
 }
 
 /// Converts a name in which each character is one byte to the name that these bytes are in UTF-8.
-fn as_bytes(name: &mut String, there: impl Fn(&str) -> bool) -> Result<()> {
-    if name.is_ascii() || there(name) {
-        return Ok(());
-    }
+fn name_of_bytes(name: &str, there: impl Fn(&str) -> bool) -> Result<String> {
     let bytes: Option<Vec<u8>> = name.chars().map(|ch| u8::try_from(u32::from(ch)).ok()).collect();
-    let Some(bytes) = bytes else { return Ok(()) };
-    *name = String::from_utf8(bytes).map_err(|_| {
-        Error::new(Code::PathInvalid, format!("The name {} in the text is not UTF-8.", shown(&*name)))
-            .next("Rename the file, or write the name in quotes as git does, with \\303 for a byte.")
-    })?;
-    Ok(())
+    let Some(bytes) = bytes else { return Ok(name.to_owned()) };
+    match String::from_utf8(bytes) {
+        Ok(name) => Ok(name),
+        Err(_) if there(name) => Ok(name.to_owned()),
+        Err(_) => Err(Error::new(Code::PathInvalid, format!("The name {} in the text is not UTF-8.", shown(name)))
+            .next("Rename the file to a name in UTF-8, then make the patch again.")),
+    }
 }
 
 /// Lists the first names and the number of the others.

@@ -26,13 +26,13 @@ use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::history::turn_index::TurnIndex;
 use crate::tools::moments::{Moment, NOW_NAME, find_moment};
 use crate::tools::tool_input::ToolInput;
-use crate::tools::undo::file_states::side_content;
+use crate::tools::undo::file_states::{side_content, text_sides};
 use crate::tools::undo::select::{self, OperationRef};
 use crate::tools::undo::since::operations_after;
 use chrono::DateTime;
 use emendate_core::explain::{self, DiffHunk, DiffStat};
 use emendate_core::formats::{self, FormatInput};
-use emendate_core::{Advice, ChangeSet, Code, Error, Result, Snapshot};
+use emendate_core::{Advice, ChangeSet, Code, Error, Result};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, LogEntry, OperationFilter};
 use schemars::{JsonSchema, schema_for};
@@ -418,8 +418,7 @@ pub(crate) fn file_hunks(
 ) -> Result<Option<Vec<DiffHunk>>> {
     let side = |state| side_content(context, root, path, state);
     let (Some(before), Some(after)) = (side(file.before)?, side(file.after)?) else { return Ok(None) };
-    let Ok(before) = Snapshot::open(before, None) else { return Ok(None) };
-    let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(None) };
+    let Some((before, after)) = text_sides(before, after) else { return Ok(None) };
     Ok(Some(explain::reply_hunks(&before, &ChangeSet::diff(&before, &after), HUNK_CONTEXT_LINES, room)))
 }
 

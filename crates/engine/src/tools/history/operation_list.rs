@@ -157,8 +157,8 @@ pub(crate) fn file_data(file: &FileChange, path: &str) -> Map<String, Value> {
     out.insert("linesRemoved".to_owned(), file.removed.into());
     let mode = file.after.or(file.before).map(git_mode);
     out.extend(mode.map(|mode| ("mode".to_owned(), mode.into())));
-    // A file that became a link, or the reverse, is another file for git.
-    let old = file.before.filter(|before| file.after.is_some_and(|after| after.kind == before.kind)).map(git_mode);
+    // git refuses the diff of a file that became a link, or the reverse, by these modes.
+    let old = file.before.filter(|_| file.after.is_some()).map(git_mode);
     out.extend(old.filter(|old| Some(*old) != mode).map(|old| ("oldMode".to_owned(), old.into())));
     out.insert("before".to_owned(), tag_of(file.before).into());
     out.insert("after".to_owned(), tag_of(file.after).into());

@@ -10,7 +10,7 @@ use crate::tools::history::page::OperationSide;
 use crate::tools::review::Review;
 use crate::tools::review::large::large_difference;
 use crate::tools::review::scope::{ChangeScope, ScopeChanges};
-use crate::tools::undo::file_states::{side_content, with_same_codec};
+use crate::tools::undo::file_states::{side_content, text_sides, with_same_codec};
 use crate::tools::undo::hunks::{HunkSides, HunkState};
 use emendate_core::explain::{self, DiffHunk, HunkWords, LineKind};
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot, merge_with_markers};
@@ -188,8 +188,7 @@ pub(crate) fn difference_of(
     };
     let sizes = |bytes: &[u8], state: Option<FileState>| state.map(|_| bytes.len());
     let binary = FileDifference::Binary { before: sizes(&before, file.before), after: sizes(&after, file.after) };
-    let Ok(before) = Snapshot::open(before, None) else { return Ok(binary) };
-    let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(binary) };
+    let Some((before, after)) = text_sides(before, after) else { return Ok(binary) };
     let states = states(&call, &path, file, &before, &after);
     let hunks = explain::reply_hunks(&before, &ChangeSet::diff(&before, &after), HUNK_CONTEXT_LINES, bytes);
     let old_colors = colors(call, &path, before.text(), &lines_of_side(&hunks, LineKind::Added));

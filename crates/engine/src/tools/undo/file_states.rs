@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Bytes of a binary file whose versions are compared.
-const COMPARED_BINARY_BYTES_MAX: usize = 16 << 20;
+pub(super) const COMPARED_BINARY_BYTES_MAX: usize = 16 << 20;
 
 /// The limit on the bytes of all files that an undo changes.
 ///
@@ -140,9 +140,9 @@ pub(super) fn putting(
         return FilePlan::replace_entry(path, now, TargetState::Link(OsString::from_vec(bytes)));
     }
     if let CurrentState::File(now) = now {
-        let changes = to_bytes(&now.snapshot, bytes);
-        let lines = lines_then(call, &path, &now.snapshot, &changes);
-        return FilePlan { attributes, ..FilePlan::edit(path, now, without_ops(changes), lines) };
+        let ReplacedContent { before, changes } = ReplacedContent::new(&now.snapshot, bytes);
+        let lines = lines_then(call, &path, &before, &changes);
+        return FilePlan { before, attributes, ..FilePlan::edit(path, now, without_ops(changes), lines) };
     }
     let text = Snapshot::open(bytes.clone(), None).is_ok();
     let before = if text { Snapshot::from_text("") } else { Snapshot::binary(Vec::new()) };
@@ -169,12 +169,40 @@ pub(crate) fn with_same_codec(now: &Snapshot, bytes: Vec<u8>) -> Snapshot {
     now.reopen(bytes.clone()).unwrap_or_else(|_| Snapshot::binary(bytes))
 }
 
-/// Returns the change to other bytes of the same file. Large binary contents are not compared with each other.
-pub(super) fn to_bytes(now: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
-    if now.is_binary() && now.raw().len().max(bytes.len()) > COMPARED_BINARY_BYTES_MAX {
-        return replace_all_bytes(now, bytes);
+/// The content of a file, and the change to other bytes of it.
+pub(super) struct ReplacedContent {
+    pub(super) before: Snapshot,
+    pub(super) changes: ChangeSet,
+}
+
+impl ReplacedContent {
+    /// Compares the content with the other bytes. If one of the two is binary, both are read as bytes. Large binary
+    /// contents are not compared with each other.
+    pub(super) fn new(now: &Snapshot, bytes: Vec<u8>) -> ReplacedContent {
+        let after = with_same_codec(now, bytes);
+        let is_text = !after.is_binary() && after.codec().charset.unit() == now.codec().charset.unit();
+        if is_text {
+            return ReplacedContent { changes: ChangeSet::diff(now, &after), before: now.clone() };
+        }
+        let before = if now.is_binary() { now.clone() } else { Snapshot::binary(now.raw().to_vec()) };
+        let bytes = after.raw();
+        let changes = if before.raw().len().max(bytes.len()) > COMPARED_BINARY_BYTES_MAX {
+            replace_all_bytes(&before, bytes.to_vec())
+        } else {
+            ChangeSet::diff(&before, &Snapshot::binary(bytes.to_vec()))
+        };
+        ReplacedContent { before, changes }
     }
-    ChangeSet::diff(now, &with_same_codec(now, bytes))
+}
+
+/// Opens both sides of a change as texts, in the same encoding if possible; `None` if one of them is not text, or if
+/// only one of them is in UTF-16.
+pub(crate) fn text_sides(before: Vec<u8>, after: Vec<u8>) -> Option<(Snapshot, Snapshot)> {
+    let before = Snapshot::open(before, None).ok()?;
+    let after = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)).ok()?;
+    let is_empty = before.raw().is_empty() || after.raw().is_empty();
+    let is_comparable = is_empty || before.codec().charset.unit() == after.codec().charset.unit();
+    is_comparable.then_some((before, after))
 }
 
 /// True when the current entry has this state.

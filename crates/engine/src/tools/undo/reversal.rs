@@ -8,8 +8,8 @@ use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, Sourc
 use crate::pipeline::plan::line_ends::with_line_ends_before;
 use crate::tools::undo::conflict::UndoConflict;
 use crate::tools::undo::file_states::{
-    check_undone, history_content, is_same_content, lines_then, logged_place, logged_place_below_link, not_kept,
-    putting, to_bytes, with_same_codec,
+    ReplacedContent, check_undone, history_content, is_same_content, lines_then, logged_place, logged_place_below_link,
+    not_kept, putting, with_same_codec,
 };
 use crate::tools::undo::hunks::{HunkAction, HunkSides};
 use crate::tools::undo::large::plan_big_undo;
@@ -286,12 +286,11 @@ impl Reversal<'_> {
                     kept = Some(rebased.kept);
                     rebased.bytes
                 };
-                let text = opened.snapshot.clone();
-                let changes = to_bytes(&text, bytes);
-                let lines = lines_then(self.call, &to, &text, &changes);
                 let mode = reversed_mode(Some(before), Some(after), &there);
+                let ReplacedContent { before, changes } = ReplacedContent::new(&opened.snapshot, bytes);
+                let lines = lines_then(self.call, &to, &before, &changes);
                 FilePlan {
-                    before: text,
+                    before,
                     changes,
                     mode,
                     seen: SeenUpdate::of(lines),

@@ -5,7 +5,9 @@ use crate::context::LoadedFile;
 use crate::context::call::Call;
 use crate::context::history_stores::log_path;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, PlanOutcome, SeenUpdate, SourceFile, TargetState};
-use crate::tools::undo::file_states::{check_undone, current_state, lines_then, putting, to_bytes};
+use crate::tools::undo::file_states::{
+    COMPARED_BINARY_BYTES_MAX, ReplacedContent, check_undone, current_state, lines_then, putting,
+};
 use emendate_core::{Error, Notes, Overlay, OverlayEntry, Result, Snapshot};
 use emendate_fs::{FileAttributes, FileMeta, SafePath};
 use emendate_history::{FileKind, FileState};
@@ -116,7 +118,7 @@ impl<'a> ReversedFiles<'a> {
         let carried = carried.filter(|then| matches!(then.now, CurrentState::File(_)) && plan.attributes.is_none());
         let mode = plan.mode.or(carried.and_then(|then| then.now.mode())).unwrap_or(0o644);
         let meta = FileMeta { mode: S_IFREG | mode, ..FileMeta::default() };
-        let now = CurrentState::File(LoadedFile { snapshot: plan.after()?, meta, racy: true });
+        let now = CurrentState::File(LoadedFile { snapshot: as_text(plan.after()?), meta, racy: true });
         Ok(match carried {
             Some(then) => PlannedState { now, file: then.file.clone(), attributes: then.attributes.clone() },
             None => PlannedState { now, file: None, attributes: plan.attributes.clone() },
@@ -152,11 +154,10 @@ impl ReversedFile {
                 let mode = file.meta.mode & 0o7777;
                 let bytes = file.snapshot.raw().to_vec();
                 if let Some(from) = then.file.filter(|from| from.absolute() != path.absolute()) {
-                    let text = source?.clone();
-                    let changes = to_bytes(&text, bytes);
-                    let lines = lines_then(call, &from, &text, &changes);
+                    let ReplacedContent { before, changes } = ReplacedContent::new(source?, bytes);
+                    let lines = lines_then(call, &from, &before, &changes);
                     FilePlan {
-                        before: text,
+                        before,
                         changes,
                         mode: Some(mode),
                         seen: SeenUpdate::of(lines),
@@ -181,6 +182,15 @@ impl ReversedFile {
 /// Returns the planned state of a path at which there will be no file.
 fn without_file(now: CurrentState) -> PlannedState {
     PlannedState { now, file: None, attributes: None }
+}
+
+/// Reads the content of a plan as text, if it is text: a change from or to binary content is planned in bytes, but an
+/// earlier operation of the undo may have edited the text.
+fn as_text(after: Snapshot) -> Snapshot {
+    if !after.is_binary() || after.raw().len() > COMPARED_BINARY_BYTES_MAX {
+        return after;
+    }
+    Snapshot::open(after.raw().to_vec(), None).unwrap_or(after)
 }
 
 /// The paths of operations, to wait for their locks.

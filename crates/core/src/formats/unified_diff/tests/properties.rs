@@ -116,7 +116,14 @@ fn text(files: &[Vec<(Hunk, usize)>], short: bool) -> String {
 fn check_invariants(text: &str) {
     let _ = read(text);
     let _ = crate::formats::line_parser::parse_text(
-        UnifiedDiff.line_parser(&ParseOptions { reverse: true, file: Some("f".to_owned()), strip: Some(1) }).unwrap(),
+        UnifiedDiff
+            .line_parser(&ParseOptions {
+                reverse: true,
+                file: Some("f".to_owned()),
+                strip: Some(1),
+                ..ParseOptions::default()
+            })
+            .unwrap(),
         text,
     );
     let ranges = UnifiedDiff.detected_ranges(text);
