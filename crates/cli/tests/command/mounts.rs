@@ -158,3 +158,24 @@ fn another_user_changes_only_permitted_files() {
         assert_eq!(ran.out, want);
     }
 }
+
+/// Only directories that tools can recreate are named for removal: never a file, which may be somebody's only copy.
+#[test]
+fn full_disk_names_no_files_for_removal() {
+    let workspace = TestWorkspace::new();
+    let script = "
+        mount -t tmpfs -o size=2m,mode=755 none work
+        mkdir work/src work/node_modules work/build work/target; cd work/src
+        head -c 400000 /dev/zero > data.sqlite
+        head -c 300000 /dev/zero > ../node_modules/x; head -c 100000 /dev/zero > ../build/source
+        printf '/node_modules/\\n' > ../.gitignore
+        head -c 50000 /dev/zero > ../target/o; echo 'Signature: 8a477f597d28d172789f06886806bc55' > ../target/CACHEDIR.TAG
+        seq 1 60000 > g
+        room=$(df --output=avail -B1 . | tail -1); head -c $((room - 65536)) /dev/zero > other
+        fails \"$emend\" --root .. edit g --old 59999 --new 59999x 2> ../../said
+        cat ../../said; grep -c 'node_modules (' ../../said; grep -c 'target (' ../../said
+        ! grep -E 'sqlite|other|build' ../../said";
+    if let Some(ran) = play(&workspace, script) {
+        assert!(ran.exits(0).out.contains("[io.no_space]"));
+    }
+}
