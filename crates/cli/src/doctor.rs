@@ -117,13 +117,20 @@ impl Findings {
         match opened {
             Ok(database) => {
                 let gaps = database.gaps();
+                // A dry run examines a copy.
+                let space = if dry_run { Ok(()) } else { database.check_space() };
+                self.problems.extend(space.err().map(|error| {
+                    format!("New operations cannot be logged, so they could not be undone: {}", error.message())
+                }));
                 self.notices.extend(database.notices());
                 match gaps {
                     Ok(gaps) => {
-                        self.notices.extend(
-                            gaps.into_iter()
-                                .map(|gap| format!("{}: {gap}, because it was damaged.", database.path().display())),
-                        );
+                        self.notices.extend(gaps.into_iter().map(|gap| {
+                            format!(
+                                "{}: {gap}, because it was damaged or could not be written.",
+                                database.path().display()
+                            )
+                        }));
                     }
                     Err(error) => self.problems.push(error.to_string()),
                 }

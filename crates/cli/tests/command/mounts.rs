@@ -179,3 +179,27 @@ fn full_disk_names_no_files_for_removal() {
         assert!(ran.exits(0).out.contains("[io.no_space]"));
     }
 }
+
+/// An edit that could not be logged is a gap in the history: an undo without an id does not take back an older one.
+#[test]
+fn undo_does_not_pass_over_an_edit_that_was_not_logged() {
+    let workspace = TestWorkspace::new();
+    let script = "
+        mkdir -p state; mount -t tmpfs -o size=400k,mode=755 none state
+        cd work; seq 1 100 > f; seq 1 100 > g
+        \"$emend\" edit f --old 20 --new 20first > /dev/null
+        cat /dev/zero > ../state/fill 2> /dev/null || true
+        \"$emend\" edit g --old 50 --new 50second > ../said 2>&1; grep -F 'cannot be undone' ../said
+        fails \"$emend\" undo > ../said 2>&1
+        fails \"$emend\" doctor > ../said 2>&1; grep -F 'cannot be logged' ../said
+        rm ../state/fill
+        fails \"$emend\" undo 2> ../said; grep -F '[operation.uncertain]' ../said
+        \"$emend\" edit g --old 60 --new 60third > /dev/null; \"$emend\" undo > /dev/null
+        fails \"$emend\" undo 2> ../said; grep -F '[operation.uncertain]' ../said
+        \"$emend\" history | grep -F 'operation 2 is missing'
+        grep -c first f; grep -c second g; grep -c third g || true
+        \"$emend\" undo 1 > /dev/null; grep -c first f || true";
+    if let Some(ran) = play(&workspace, script) {
+        assert!(ran.exits(0).out.ends_with("1\n1\n0\n0\n"));
+    }
+}

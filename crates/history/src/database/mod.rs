@@ -14,6 +14,7 @@ mod open;
 mod outside;
 mod reviews;
 mod rows;
+mod space;
 mod spans;
 mod sql_blob_store;
 mod stat_file;
@@ -314,6 +315,10 @@ impl OperationLog for Database {
         let now = clock::now_us();
         let entered = self.log_operation(state, (operation, changes, known), now)?;
         self.upkeep(state, now).map(|()| entered)
+    }
+
+    fn skip_number(&self) -> Result<()> {
+        self.skip_next_number(&mut self.state())
     }
 
     fn newest_seen(&self, paths: &[&[u8]]) -> Result<Vec<Option<ContentId>>> {

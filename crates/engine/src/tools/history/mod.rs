@@ -202,7 +202,7 @@ fn listed(context: &Context, args: &HistoryInput, path: Option<&SafePath>, limit
     }
     let gaps = history_gaps(context)?;
     for gap in &gaps {
-        let _ = writeln!(text, "The history was damaged: {gap}.");
+        let _ = writeln!(text, "The history was damaged or could not be written: {gap}.");
     }
     if !gaps.is_empty() {
         data.insert(
