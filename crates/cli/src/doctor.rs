@@ -86,6 +86,7 @@ fn gather_findings(context: &CliContext<'_>) -> Findings {
             found.events = engine.examine_event_file();
             found.problems.extend(found.events.iter().filter_map(|events| events.problem.clone()));
             found.formatters(&engine);
+            found.hooks(&engine);
         }
         // A root that cannot be opened has already been reported.
         Err(error) if !roots.is_empty() => found.problems.push(error.to_string()),
@@ -148,6 +149,20 @@ impl Findings {
         let problems = missing
             .into_iter()
             .map(|program| format!("A formatter is not installed: there is no program `{program}`."));
+        self.problems.extend(problems);
+    }
+
+    /// Adds a problem for each hook whose program is not installed.
+    fn hooks(&mut self, engine: &Engine) {
+        // A path is relative to the root, where the program runs.
+        let is_below_root = |program: &str| engine.roots().iter().any(|root| root.join(program).is_file());
+        let missing: BTreeSet<&str> = engine
+            .config()
+            .hook_programs()
+            .filter(|program| !installed(program) && !(program.contains('/') && is_below_root(program)))
+            .collect();
+        let problems =
+            missing.into_iter().map(|program| format!("A hook is not installed: there is no program `{program}`."));
         self.problems.extend(problems);
     }
 

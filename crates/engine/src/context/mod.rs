@@ -240,6 +240,14 @@ impl Context {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }
 
+    /// Adds a message for a person that may come many times in one call.
+    pub(crate) fn notice_once(&self, text: String) {
+        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        if !notices.contains(&text) {
+            notices.push(text);
+        }
+    }
+
     pub(crate) fn store(&self) -> &dyn Store {
         &*self.store
     }
