@@ -80,7 +80,9 @@ fn gather_findings(context: &CliContext<'_>) -> Findings {
     found.notices.extend(found.clients.iter().flat_map(Registration::remarks));
     match context.open() {
         Ok(engine) => {
-            found.notices.extend(engine.notices());
+            let unfinished = engine.unfinished_calls();
+            found.notices.extend(engine.notices().into_iter().filter(|notice| !unfinished.contains(notice)));
+            found.problems.extend(unfinished);
             found.problems.extend(engine.config().broken().map(str::to_owned));
             found.servers(&engine);
             found.events = engine.examine_event_file();
