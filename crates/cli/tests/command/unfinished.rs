@@ -74,7 +74,9 @@ fn a_call_over_many_directories_is_completed_within_the_limits() {
     }
     let workspace = TestWorkspace::new();
     let names: Vec<String> = (0..60).map(|nth| format!("d{nth}/f")).collect();
-    names.iter().for_each(|name| workspace.put(name, "needle here\n"));
+    for name in &names {
+        workspace.put(name, "needle here\n");
+    }
     let replace = ["replace", "needle", "NEEDLE", "."];
     assert!(traced(&workspace, &replace, "", &[&kill("renameat2", 20)]).0);
     let new = || names.iter().filter(|name| workspace.get(name).contains("NEEDLE")).count();

@@ -58,7 +58,9 @@ pub(crate) fn before_read(context: &Context, path: &SafePath) -> Result<()> {
         let event = raw_path::file_json(path.absolute(), json!({ "event": "before_read", "file_path": path.shown() }));
         let mut notes = Notes::new();
         let answer = consult(context, hook, path, &event, &NEVER_STOPPED, &mut notes)?.unwrap_or_default();
-        notes.iter().for_each(|note| context.notice_once(format!("Read without a check: {note}")));
+        for note in &notes {
+            context.notice_once(format!("Read without a check: {note}"));
+        }
         if matches!(answer.decision, Some(HookDecision::Deny | HookDecision::Ask)) {
             return Err(refused(hook, path, answer.reason.as_deref()));
         }

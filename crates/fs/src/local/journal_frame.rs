@@ -95,7 +95,7 @@ impl JournalFrame {
             JournalFrame::Abort => out.push(b'a'),
             JournalFrame::Settled(steps) => {
                 out.push(b's');
-                steps.iter().for_each(|step| out.extend(step.to_le_bytes()));
+                out.extend(steps.iter().flat_map(|step| step.to_le_bytes()));
             }
         }
         let length = u32::try_from(out.len() - 4).unwrap_or(u32::MAX);

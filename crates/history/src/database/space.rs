@@ -16,7 +16,7 @@ impl Database {
     pub fn check_space(&self) -> Result<()> {
         let directory = self.path.parent().unwrap_or(&self.path);
         let written = tempfile::tempfile_in(directory).and_then(|mut file| {
-            file.write_all(&[1; CHECKED_BYTES])?;
+            file.write_all(&vec![1; CHECKED_BYTES])?;
             file.sync_all()
         });
         written.map_err(|error| failure::of_io(&error, "write beside", &self.path))
