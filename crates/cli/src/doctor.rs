@@ -80,12 +80,15 @@ fn gather_findings(context: &CliContext<'_>) -> Findings {
     found.notices.extend(found.clients.iter().flat_map(Registration::remarks));
     match context.open() {
         Ok(engine) => {
-            found.notices.extend(engine.notices());
+            let unfinished = engine.unfinished_calls();
+            found.notices.extend(engine.notices().into_iter().filter(|notice| !unfinished.contains(notice)));
+            found.problems.extend(unfinished);
             found.problems.extend(engine.config().broken().map(str::to_owned));
             found.servers(&engine);
             found.events = engine.examine_event_file();
             found.problems.extend(found.events.iter().filter_map(|events| events.problem.clone()));
             found.formatters(&engine);
+            found.hooks(&engine);
         }
         // A root that cannot be opened has already been reported.
         Err(error) if !roots.is_empty() => found.problems.push(error.to_string()),
@@ -117,13 +120,20 @@ impl Findings {
         match opened {
             Ok(database) => {
                 let gaps = database.gaps();
+                // A dry run examines a copy.
+                let space = if dry_run { Ok(()) } else { database.check_space() };
+                self.problems.extend(space.err().map(|error| {
+                    format!("New operations cannot be logged, so they could not be undone: {}", error.message())
+                }));
                 self.notices.extend(database.notices());
                 match gaps {
                     Ok(gaps) => {
-                        self.notices.extend(
-                            gaps.into_iter()
-                                .map(|gap| format!("{}: {gap}, because it was damaged.", database.path().display())),
-                        );
+                        self.notices.extend(gaps.into_iter().map(|gap| {
+                            format!(
+                                "{}: {gap}, because it was damaged or could not be written.",
+                                database.path().display()
+                            )
+                        }));
                     }
                     Err(error) => self.problems.push(error.to_string()),
                 }
@@ -141,6 +151,20 @@ impl Findings {
         let problems = missing
             .into_iter()
             .map(|program| format!("A formatter is not installed: there is no program `{program}`."));
+        self.problems.extend(problems);
+    }
+
+    /// Adds a problem for each hook whose program is not installed.
+    fn hooks(&mut self, engine: &Engine) {
+        // A path is relative to the root, where the program runs.
+        let is_below_root = |program: &str| engine.roots().iter().any(|root| root.join(program).is_file());
+        let missing: BTreeSet<&str> = engine
+            .config()
+            .hook_programs()
+            .filter(|program| !installed(program) && !(program.contains('/') && is_below_root(program)))
+            .collect();
+        let problems =
+            missing.into_iter().map(|program| format!("A hook is not installed: there is no program `{program}`."));
         self.problems.extend(problems);
     }
 

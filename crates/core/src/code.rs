@@ -168,7 +168,7 @@ codes! {
     OperationConflict = "operation.conflict", FixCall;
     /// The content that would have to be put back was not kept.
     OperationLost = "operation.not_kept", GiveUp;
-    /// The history was damaged, and the operation that would be undone or redone is not surely the last one: it has to be named.
+    /// The history was damaged or could not be written, and the operation that would be undone or redone is not surely the last one: it has to be named.
     OperationUncertain = "operation.uncertain", FixCall;
     /// The change could not be undone afterwards, and the call does not say that it is meant nevertheless; nothing was written.
     OperationIrreversible = "operation.irreversible", FixCall;

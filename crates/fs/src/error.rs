@@ -120,6 +120,24 @@ pub(crate) fn too_many_dirs(shortage: FdShortage) -> Error {
     Error::new(Code::CallTooLarge, what).next(next).fact("folders", directories).fact("limit", fit)
 }
 
+/// A record of the journal covers the file.
+pub(crate) fn unfinished(path: &Path, record: &Path, why: &str) -> Error {
+    let (path, record) = (show(path), show(record));
+    Error::new(
+        Code::IoFailed,
+        format!(
+            "{path} belongs to a call whose process died while it wrote, and that call could not be completed or undone yet. Nothing was changed."
+        ),
+    )
+    .evidence(why)
+    .evidence(format!("record: {record}"))
+    .next(
+        "Remove that obstacle and repeat the call, which first completes or undoes the other one; or have a person remove the record, so that all of its files stay as they are.",
+    )
+    .fact("path", path)
+    .fact("record", record)
+}
+
 /// The path is outside all roots.
 pub(crate) fn outside_roots(asked: &Path, roots: &[RootInfo]) -> Error {
     let mut error = Error::new(Code::PathOutside, format!("{} is outside the roots.", show(asked))).evidence("roots:");

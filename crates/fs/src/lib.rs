@@ -25,7 +25,9 @@ pub use attributes::FileAttributes;
 pub use components::{NameSet, PathComponent};
 pub use error::{readable_size, show as shown};
 pub use file_meta::FileMeta;
-pub use local::{LocalStore, Probe, RecoveryReport, is_temporary_name, outlive_size_limit, return_free_memory};
+pub use local::{
+    LocalStore, Probe, RecoveryReport, UndoneCall, is_temporary_name, outlive_size_limit, return_free_memory,
+};
 pub use memory::MemoryStore;
 pub use restrict::restrict;
 pub use safe_path::{RootInfo, SafePath};

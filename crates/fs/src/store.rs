@@ -7,7 +7,9 @@ use std::path::{Component, Path, PathBuf};
 
 use emendate_core::{Code, ContentId, Error, Result};
 
-use crate::{FileAttributes, FileMeta, FileSource, NameSet, PathComponent, RootInfo, SafePath, components, error};
+use crate::{
+    FileAttributes, FileMeta, FileSource, NameSet, PathComponent, RecoveryReport, RootInfo, SafePath, components, error,
+};
 
 /// One version of a regular file, as read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -400,6 +402,23 @@ pub trait Store: Send + Sync {
     /// Does postponed work after the reply was sent: frees the space of replaced files. Nothing else depends on it, and
     /// the next [`Store::stage`] does it too.
     fn run_deferred(&self) {}
+
+    /// Completes or undoes calls of dead processes, as [`LocalStore::recover`](crate::LocalStore::recover) does.
+    ///
+    /// Fails with `io.*` if the journal cannot be listed.
+    fn recover_again(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Takes the report of all recoveries since the last call: those by [`Store::recover_again`] and [`Store::stage`].
+    fn take_recovery_report(&self) -> RecoveryReport {
+        RecoveryReport::default()
+    }
+
+    /// Describes the calls of dead processes that the last recovery could neither complete nor undo.
+    fn unfinished_calls(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Predicted result of a commit.

@@ -367,7 +367,7 @@ pub struct LogReceipt {
     pub lost: Vec<usize>,
 }
 
-/// A part of the log that was lost because of damage.
+/// A part of the log that was lost because of damage, or could not be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryGap {
     /// The newest operation before the gap; 0 if all were lost.
@@ -449,6 +449,14 @@ pub trait OperationLog: Send + Sync {
         changes: &[ChangeContent<'_>],
         known: &[SessionUpdate<'_>],
     ) -> Result<LogReceipt>;
+
+    /// Notes that an operation was carried out which [`OperationLog::log`] could not take: its number is skipped, so that
+    /// a [gap](OperationLog::gaps) shows where it is missing. Needs no space on the disk.
+    ///
+    /// Fails with the errors of the store.
+    fn skip_number(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Returns, for each path, the content that was seen or written last, by any session; `None` for a path that was
     /// never seen, and the id `0` for one where nothing was left. Cheap: it may miss what an operation in doubt changes.

@@ -202,6 +202,27 @@ fn lost_spool_leaves_a_gap() {
     assert_eq!(store.gaps().unwrap().len(), 2);
 }
 
+/// An operation that could not be logged is a gap: at the end, between entries that wait, and in a new store.
+#[test]
+fn skipped_number_leaves_a_gap() {
+    let gap = |after| HistoryGap { after, until: Some(after + 1) };
+    let temp = tempdir().unwrap();
+    let store = open(temp.path());
+    store.skip_number().unwrap();
+    assert_eq!(store.gaps().unwrap(), [gap(0)]);
+    some(&store, 2);
+    store.skip_number().unwrap();
+    assert_eq!(some(&store, 2)[0].id.number, 5);
+    assert!(waits(temp.path()));
+    assert_eq!(store.gaps().unwrap(), [gap(3), gap(0)]);
+    store.skip_number().unwrap();
+    drop(store);
+    let store = open(temp.path());
+    assert_eq!(store.gaps().unwrap(), [gap(6), gap(3), gap(0)]);
+    assert_eq!(some(&store, 1)[0].id.number, 8);
+    assert_eq!(store.gaps().unwrap().len(), 3);
+}
+
 #[test]
 fn new_or_cleaned_store_has_no_gap() {
     let temp = tempdir().unwrap();

@@ -119,8 +119,8 @@ impl Companion {
         if no_answer != NoAnswer::Ended {
             return no_answer;
         }
-        let status = self.process.wait(EXIT_WAIT).ok().flatten();
-        match status {
+        let has_exited = self.process.wait(EXIT_WAIT);
+        match has_exited.then(|| self.process.end()).flatten() {
             Some(status) if status.success() || was_ended_from_outside(status) => NoAnswer::Ended,
             _ => NoAnswer::Failed,
         }

@@ -29,6 +29,10 @@ use std::time::{Duration, Instant};
 /// Bytes kept of a command's standard error.
 const STDERR_BYTES_MAX: usize = 4 << 10;
 
+/// Longest silence after the exit of a command while a process that it started keeps its output open. Such a process
+/// may have more to write, as the last part of a pipeline does.
+const OPEN_OUTPUT_WAIT: Duration = Duration::from_secs(2);
+
 /// Interval between two checks whether a command should be ended.
 const CANCEL_POLL: Duration = Duration::from_millis(50);
 
@@ -83,8 +87,9 @@ struct RunningCommand<'a> {
 }
 
 impl RunningCommand<'_> {
-    /// Waits for the command. One thread reads both pipes and checks for the exit, so output written before the exit is
-    /// always complete, however late this thread is scheduled.
+    /// Waits for the command and for the end of its output. One thread reads both pipes and checks for the exit, so
+    /// output written before the exit is always complete, however late this thread is scheduled. Everything that the
+    /// command started is killed in the end.
     fn wait_for_end(mut self) -> Result<CommandOutput> {
         let (stdin, stdout, stderr) = self.process.streams();
         let input = self.job.input.to_vec();
@@ -95,15 +100,23 @@ impl RunningCommand<'_> {
         let mut stderr = PipeReader::on(stderr, STDERR_BYTES_MAX);
         // The meter of the call also reports that the client is gone.
         let meter = work::current();
-        let status = loop {
+        let mut silent_since = None;
+        loop {
             let (left, bytes_before) = (self.job.time.saturating_sub(self.begun.elapsed()), output.bytes.len());
             let step = if output.pipe.is_some() { CANCEL_POLL } else { EXIT_POLL };
             read_ready([&mut output, &mut stderr], left.min(step));
             if output.bytes.len() > most {
                 return Err(self.fault(Code::CallTooLarge, &format!("wrote more than {most} bytes")));
             }
-            if let (None, Some(status)) = (&output.pipe, self.process.status()?) {
-                break status;
+            let has_exited = self.process.has_exited();
+            if output.pipe.is_none() && has_exited {
+                break;
+            }
+            if !has_exited || output.bytes.len() > bytes_before {
+                silent_since = None;
+            } else if silent_since.get_or_insert_with(Instant::now).elapsed() >= OPEN_OUTPUT_WAIT || left.is_zero() {
+                let what = "ended, but a process that it started keeps its output open, so that may be incomplete";
+                return Err(self.fault(Code::IoFailed, what));
             }
             if self.stop.load(Ordering::Relaxed) || (meter.as_ref().and_then(Meter::halted) == Some(Halt::Cancelled)) {
                 return Err(self.fault(Code::CallCancelled, "was ended, because the call was cancelled"));
@@ -113,11 +126,12 @@ impl RunningCommand<'_> {
                 let seconds = self.job.time.as_secs_f32();
                 return Err(self.fault(Code::IoFailed, &format!("did not end within {seconds} seconds")));
             }
-        };
-        // A child process may keep this pipe open, so its end is not waited for.
+        }
+        let status = self.process.end();
+        // A child process that left the group may keep this pipe open, so its end is not waited for.
         while stderr.bytes.len() < STDERR_BYTES_MAX && read_ready([&mut stderr], Duration::ZERO) {}
         let stderr = String::from_utf8_lossy(&stderr.bytes).trim().to_owned();
-        Ok(CommandOutput { status: status.code(), output: output.bytes, stderr })
+        Ok(CommandOutput { status: status.and_then(|status| status.code()), output: output.bytes, stderr })
     }
 
     fn fault(&self, code: Code, what: &str) -> Error {
@@ -208,6 +222,24 @@ mod tests {
         drop(holds);
         // Every process that has this pipe open must have ended.
         assert_eq!(held.read_to_end(&mut Vec::new()).unwrap(), 0);
+    }
+
+    #[test]
+    fn what_a_command_leaves_running_is_killed() {
+        // With its own output, the child is no reason to wait; with the output of the command it is, for a short time.
+        for (redirect, ends) in [(">&- 2>&-", true), ("", false)] {
+            let (mut held, holds) = std::io::pipe().unwrap();
+            let writer = format!("/proc/{}/fd/{}", std::process::id(), holds.as_raw_fd());
+            let begun = std::time::Instant::now();
+            let ran = shell(&format!("cat; sleep 600 3>{writer} {redirect} & exit 0"), "text", 60);
+            assert!(begun.elapsed() < Duration::from_secs(30));
+            match ran {
+                Ok(ran) => assert!(ends && ran.status == Some(0) && ran.output == b"text", "{ran:?}"),
+                Err(error) => assert!(!ends && error.message().contains("keeps its output open"), "{error}"),
+            }
+            drop(holds);
+            assert_eq!(held.read_to_end(&mut Vec::new()).unwrap(), 0);
+        }
     }
 
     #[test]

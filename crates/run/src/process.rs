@@ -58,34 +58,24 @@ impl Process {
         (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take())
     }
 
-    /// Returns the exit status if it has ended. Processes that it left running stay.
-    ///
-    /// Errors: `io.failed`.
-    pub fn status(&mut self) -> Result<Option<ExitStatus>> {
-        if self.ended.is_none() {
-            self.ended =
-                self.child.try_wait().map_err(|error| Error::new(Code::IoFailed, format!("It is lost: {error}.")))?;
-            if self.ended.is_some() {
-                self.unregister().into_iter().for_each(processes::forget_group);
-            }
-        }
-        Ok(self.ended)
+    /// True if it has exited. What it started may still be running.
+    pub fn has_exited(&self) -> bool {
+        self.ended.is_some() || processes::has_exited(&self.child)
     }
 
-    /// Waits for the exit status; `None` if it takes longer than `time`.
-    ///
-    /// Errors: `io.failed`.
-    pub fn wait(&mut self, time: Duration) -> Result<Option<ExitStatus>> {
+    /// Waits for it to exit; false if it takes longer than `time`.
+    pub fn wait(&self, time: Duration) -> bool {
         let begun = Instant::now();
-        loop {
-            match self.status()? {
-                None if begun.elapsed() < time => thread::sleep(EXIT_POLL),
-                answer => return Ok(answer),
+        while !self.has_exited() {
+            if begun.elapsed() >= time {
+                return false;
             }
+            thread::sleep(EXIT_POLL);
         }
+        true
     }
 
-    /// Kills it with everything it started, unless [`Process::status`] has seen it end; returns the exit status.
+    /// Kills it, if it has not exited, and everything it started in its process group; returns the exit status.
     pub fn end(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
             // The program has not been reaped, so its process id is not reused, even if it has exited.
@@ -102,10 +92,7 @@ impl Process {
     /// Waits for it to exit; kills it after `time`. Kills everything it started in either case. Returns the exit
     /// status.
     pub fn end_within(&mut self, time: Duration) -> Option<ExitStatus> {
-        let begun = Instant::now();
-        while self.ended.is_none() && !processes::has_exited(&self.child) && begun.elapsed() < time {
-            thread::sleep(EXIT_POLL);
-        }
+        self.wait(time);
         self.end()
     }
 

@@ -277,6 +277,25 @@ const MUTANTS: &[Mutant] = &[
         ("stage.rs", "sweep::sweep(self.local, &folder);", "let _ = sweep::sweep;"),
         ("lib", "next_write_sweeps_orphaned_temporary_files_only"),
     ),
+    mutant(
+        "unopened-directory",
+        (
+            "recover.rs",
+            "Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,",
+            "Err(errno) if errno != Errno::NOSYS => None,",
+        ),
+        ("lib", "recovery_that_fails_at_any_call_is_completed_by_the_next"),
+    ),
+    mutant(
+        "settled-steps",
+        ("recover.rs", "record.append(&JournalFrame::Settled(done))?;", "drop(done);"),
+        ("lib", "settled_steps_are_not_repeated"),
+    ),
+    mutant(
+        "open-record",
+        ("mod.rs", "self.check_unfinished(writes)?;", ""),
+        ("lib", "files_of_an_open_record_are_not_changed"),
+    ),
 ];
 
 /// Longer than any test run that terminates. A test that hangs here lacks a time limit and proves nothing.

@@ -191,7 +191,7 @@ impl RepeatableScene {
 }
 
 /// Records of the journal that are left.
-fn records(workspace: &TestWorkspace) -> usize {
+pub(crate) fn records(workspace: &TestWorkspace) -> usize {
     let mut state = Tree::new();
     walk(&workspace.beside("state"), &mut state);
     state.keys().filter(|path| path.extension().is_some_and(|end| end == "record")).count()
@@ -237,12 +237,12 @@ const CALLS: [&str; 14] = [
     "fsync",
 ];
 
-fn kill(call: &str, when: usize) -> String {
+pub(crate) fn kill(call: &str, when: usize) -> String {
     format!("inject={call}:signal=SIGKILL:when={when}")
 }
 
 /// Runs the command under strace. Returns whether it was killed, and the trace.
-fn traced(workspace: &TestWorkspace, args: &[&str], input: &str, options: &[&str]) -> (bool, String) {
+pub(crate) fn traced(workspace: &TestWorkspace, args: &[&str], input: &str, options: &[&str]) -> (bool, String) {
     let plain = workspace.command(args);
     let log = workspace.beside("trace");
     let mut command = Command::new("strace");

@@ -13,7 +13,7 @@ fn rounds(short: usize) -> usize {
 }
 
 /// Returns the command under limits set by a shell.
-fn limited(workspace: &TestWorkspace, limit: &str, args: &[&str]) -> Command {
+pub(crate) fn limited(workspace: &TestWorkspace, limit: &str, args: &[&str]) -> Command {
     let plain = workspace.command(args);
     let mut command = Command::new("/bin/sh");
     command.args(["-c", &format!("{limit}; exec \"$0\" \"$@\"")]).arg(plain.get_program()).args(plain.get_args());

@@ -45,5 +45,6 @@ mod sessions;
 mod setup;
 mod simultaneous;
 mod state;
+mod unfinished;
 mod waiting_calls;
 mod workspace;

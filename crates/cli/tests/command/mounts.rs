@@ -158,3 +158,48 @@ fn another_user_changes_only_permitted_files() {
         assert_eq!(ran.out, want);
     }
 }
+
+/// Only directories that tools can recreate are named for removal: never a file, which may be somebody's only copy.
+#[test]
+fn full_disk_names_no_files_for_removal() {
+    let workspace = TestWorkspace::new();
+    let script = "
+        mount -t tmpfs -o size=2m,mode=755 none work
+        mkdir work/src work/node_modules work/build work/target; cd work/src
+        head -c 400000 /dev/zero > data.sqlite
+        head -c 300000 /dev/zero > ../node_modules/x; head -c 100000 /dev/zero > ../build/source
+        printf '/node_modules/\\n' > ../.gitignore
+        head -c 50000 /dev/zero > ../target/o; echo 'Signature: 8a477f597d28d172789f06886806bc55' > ../target/CACHEDIR.TAG
+        seq 1 60000 > g
+        room=$(df --output=avail -B1 . | tail -1); head -c $((room - 65536)) /dev/zero > other
+        fails \"$emend\" --root .. edit g --old 59999 --new 59999x 2> ../../said
+        cat ../../said; grep -c 'node_modules (' ../../said; grep -c 'target (' ../../said
+        ! grep -E 'sqlite|other|build' ../../said";
+    if let Some(ran) = play(&workspace, script) {
+        assert!(ran.exits(0).out.contains("[io.no_space]"));
+    }
+}
+
+/// An edit that could not be logged is a gap in the history: an undo without an id does not take back an older one.
+#[test]
+fn undo_does_not_pass_over_an_edit_that_was_not_logged() {
+    let workspace = TestWorkspace::new();
+    let script = "
+        mkdir -p state; mount -t tmpfs -o size=400k,mode=755 none state
+        cd work; seq 1 100 > f; seq 1 100 > g
+        \"$emend\" edit f --old 20 --new 20first > /dev/null
+        cat /dev/zero > ../state/fill 2> /dev/null || true
+        \"$emend\" edit g --old 50 --new 50second > ../said 2>&1; grep -F 'cannot be undone' ../said
+        fails \"$emend\" undo > ../said 2>&1
+        fails \"$emend\" doctor > ../said 2>&1; grep -F 'cannot be logged' ../said
+        rm ../state/fill
+        fails \"$emend\" undo 2> ../said; grep -F '[operation.uncertain]' ../said
+        \"$emend\" edit g --old 60 --new 60third > /dev/null; \"$emend\" undo > /dev/null
+        fails \"$emend\" undo 2> ../said; grep -F '[operation.uncertain]' ../said
+        \"$emend\" history | grep -F 'operation 2 is missing'
+        grep -c first f; grep -c second g; grep -c third g || true
+        \"$emend\" undo 1 > /dev/null; grep -c first f || true";
+    if let Some(ran) = play(&workspace, script) {
+        assert!(ran.exits(0).out.ends_with("1\n1\n0\n0\n"));
+    }
+}

@@ -14,6 +14,7 @@ use crate::model::reply::Reply;
 use crate::pipeline::checks::approval;
 use crate::pipeline::commit::log;
 use crate::session::comments;
+use crate::session::in_doubt::resolve_all_in_doubt;
 use crate::tools::history::page::HistoryAccess;
 use crate::tools::preview::{self, LinePreview};
 use crate::tools::remarks::Remarks;
@@ -40,7 +41,12 @@ impl Engine {
     ///
     /// Errors: a root that is not a directory.
     pub fn open(roots: &[PathBuf], state: StateLocation, config: Config) -> Result<Engine> {
-        Ok(Engine { context: Context::open(roots, state, config)? })
+        let context = Context::open(roots, state, config)?;
+        if context.has_undone() {
+            // Only this process knows that nothing is left of these calls.
+            let _ = resolve_all_in_doubt(&context);
+        }
+        Ok(Engine { context })
     }
 
     /// Creates an engine over any store.
@@ -84,6 +90,12 @@ impl Engine {
     /// Takes the messages for a person about the configuration and the session store; each is returned once.
     pub fn notices(&self) -> Vec<String> {
         self.context.notices()
+    }
+
+    /// Describes the calls of dead processes that could neither be completed nor undone; the notices report them, too.
+    /// Their files cannot be changed until that is possible.
+    pub fn unfinished_calls(&self) -> Vec<String> {
+        self.context.store().unfinished_calls()
     }
 
     /// Examines the file of events, if there is one, without writing a line. Creates a missing file. A dry run has none.

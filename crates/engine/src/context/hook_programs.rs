@@ -46,7 +46,8 @@ pub(crate) enum HookDecision {
     Ask,
 }
 
-/// Runs the hooks before a file is shown. Only a refusal has an effect, since there is no reply to add messages to.
+/// Runs the hooks before a file is shown. Only a refusal has an effect, since there is no reply to add messages to; the
+/// failure of a hook that is not required is a notice for the person.
 ///
 /// Errors: `access.denied`.
 pub(crate) fn before_read(context: &Context, path: &SafePath) -> Result<()> {
@@ -55,7 +56,11 @@ pub(crate) fn before_read(context: &Context, path: &SafePath) -> Result<()> {
     }
     for hook in hooks(context, HookEvent::BeforeRead, path) {
         let event = raw_path::file_json(path.absolute(), json!({ "event": "before_read", "file_path": path.shown() }));
-        let answer = consult(context, hook, path, &event, &NEVER_STOPPED, &mut Notes::new())?.unwrap_or_default();
+        let mut notes = Notes::new();
+        let answer = consult(context, hook, path, &event, &NEVER_STOPPED, &mut notes)?.unwrap_or_default();
+        for note in &notes {
+            context.notice_once(format!("Read without a check: {note}"));
+        }
         if matches!(answer.decision, Some(HookDecision::Deny | HookDecision::Ask)) {
             return Err(refused(hook, path, answer.reason.as_deref()));
         }

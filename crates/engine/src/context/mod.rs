@@ -12,6 +12,7 @@ pub(crate) mod memory;
 pub(crate) mod options;
 pub(crate) mod policy;
 pub(crate) mod recent_map;
+mod recovery;
 mod replaced_dirs;
 pub(crate) mod syntax;
 pub(crate) mod threads;
@@ -28,7 +29,7 @@ use crate::context::unstored::UnstoredVersion;
 use crate::model::delivered_comment::DeliveredComment;
 use emendate_core::{Code, ContentId, DeclaredEncoding, EncodingEvidence, Error, Result, Snapshot, work};
 use emendate_events::Sink;
-use emendate_fs::{FileMeta, FileVersion, LocalStore, SafePath, Store, shown};
+use emendate_fs::{FileMeta, FileVersion, LocalStore, SafePath, Store, UndoneCall, shown};
 use emendate_history::{History, KnownContent, OperationId, Sessions};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -55,39 +56,11 @@ pub(crate) struct Context {
     state_directory: Option<PathBuf>,
     path_locks: [Mutex<()>; PATH_LOCKS],
     notices: Mutex<Vec<String>>,
+    /// Calls that recovery has undone and whose operations are still in the history.
+    undone: Mutex<Vec<UndoneCall>>,
     /// The target of events.
     pub(crate) events: Sink,
     pub(crate) memory: EngineMemory,
-}
-
-/// Opens the roots with a journal, after completing or undoing the writes that dead processes left in it. Opens them
-/// without a journal if it cannot be kept: single files are still written safely.
-fn recovered(roots: &[PathBuf], journal: &Path, notices: &mut Vec<String>) -> Result<LocalStore> {
-    let store = match LocalStore::open(roots)?.with_journal(journal) {
-        Ok(store) => store,
-        Err(error) => {
-            notices.push(format!(
-                "Calls that change several files are not safe against a crash in the middle: {}",
-                error.message()
-            ));
-            return LocalStore::open(roots);
-        }
-    };
-    match store.recover() {
-        Ok(done) => {
-            notices.extend(recovery_notice(&done.rolled_forward, "its change was finished in"));
-            notices.extend(recovery_notice(&done.rolled_back, "its change was undone in"));
-            notices.extend(done.notes);
-        }
-        Err(error) => notices.push(error.message().to_owned()),
-    }
-    Ok(store)
-}
-
-/// Describes files that a dead process left.
-fn recovery_notice(files: &[PathBuf], what: &str) -> Option<String> {
-    let names: Vec<String> = files.iter().map(shown).collect();
-    (!files.is_empty()).then(|| format!("A process died while it wrote; {what}: {}.", names.join(", ")))
 }
 
 /// Adds the configuration file of a root. The rules of Claude Code there come last, because the project may ask for
@@ -169,12 +142,15 @@ impl Context {
     pub(crate) fn open(roots: &[PathBuf], state: StateLocation, config: Config) -> Result<Context> {
         let mut notices = Vec::new();
         let store = match &state {
-            StateLocation::Directory(directory) => recovered(roots, &directory.join("journal"), &mut notices)?,
+            StateLocation::Directory(directory) => {
+                recovery::open_with_journal(roots, &directory.join("journal"), &mut notices)?
+            }
             // Recovery would write, and a journal would need a directory that outlives the process.
             StateLocation::Throwaway(_) | StateLocation::Memory | StateLocation::Nowhere => LocalStore::open(roots)?,
         };
         let context = Context::with_store(Box::new(store), state, config);
         context.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
+        context.note_recovery();
         Ok(context)
     }
 
@@ -197,6 +173,7 @@ impl Context {
             state_directory: own,
             path_locks: [const { Mutex::new(()) }; PATH_LOCKS],
             notices: Mutex::new(notices),
+            undone: Mutex::default(),
             events,
             memory: EngineMemory::default(),
         }
@@ -224,6 +201,7 @@ impl Context {
 
     /// Takes the messages for a person about the configuration and the session store; each is returned once.
     pub(crate) fn notices(&self) -> Vec<String> {
+        self.note_recovery();
         let mut all = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
         all.extend(self.history_stores.notices());
         // The process may end after this: a notice about events that cannot be written would come too late. Counters
@@ -238,6 +216,14 @@ impl Context {
     /// Adds a message for a person.
     pub(crate) fn notice(&self, text: String) {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
+    /// Adds a message for a person that may come many times in one call.
+    pub(crate) fn notice_once(&self, text: String) {
+        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        if !notices.contains(&text) {
+            notices.push(text);
+        }
     }
 
     pub(crate) fn store(&self) -> &dyn Store {

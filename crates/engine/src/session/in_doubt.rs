@@ -75,8 +75,13 @@ pub(crate) fn wait_for_in_doubt(context: &Context) -> Result<()> {
 /// Resolves the selected operations.
 pub(crate) fn resolve_selected(context: &Context, root: usize, which: impl Fn(&LogEntry) -> bool) -> Result<bool> {
     let mut any = false;
+    let in_doubt = context.history(root).in_doubt()?;
+    if in_doubt.iter().any(|logged| !logged.is_in_flight()) {
+        // Its process may have died after the start of this one: what it left is completed or undone first.
+        context.recover_again();
+    }
     // The newest first: its outcome shows which state it found.
-    for logged in context.history(root).in_doubt()? {
+    for logged in in_doubt {
         let found = observe(context, root, &logged)?;
         let history = context.history(root);
         match found {
@@ -95,6 +100,9 @@ pub(crate) fn resolve_selected(context: &Context, root: usize, which: impl Fn(&L
 fn observe(context: &Context, root: usize, logged: &LogEntry) -> Result<ObservedState> {
     if logged.operation.files.is_empty() {
         return Ok(ObservedState::After);
+    }
+    if !logged.is_in_flight() && context.take_undone(logged) {
+        return Ok(ObservedState::Before);
     }
     let mut all = None;
     for file in &logged.operation.files {

@@ -118,6 +118,24 @@ fn refused_read_shows_nothing_of_the_file() {
     assert!(found.contains("b.txt") && !found.contains("a.txt:"), "{found}");
 }
 
+/// A hook before a read can do nothing but refuse, so one that does not work refuses.
+#[test]
+fn read_is_refused_if_its_hook_fails() {
+    for script in ["exit 1", "kill -9 $$", "echo x", "echo noise; echo '{\"decision\": \"deny\"}'", "exec sleep 30"] {
+        let fixture = with("before_read", script, "seconds = 1");
+        let reply = fixture.read("a.txt");
+        assert_eq!(code(&reply), "access.denied", "{script}");
+        assert!(reply.text().contains("it is required"), "{}", reply.text());
+        let found = ok(&fixture.call("search", json!({ "path": fixture.root, "pattern": "two" })));
+        assert!(!found.contains("a.txt:"), "{script}: {found}");
+    }
+    let fixture = with("before_read", "exit 1", "required = false");
+    ok(&fixture.read("a.txt"));
+    ok(&fixture.read("a.txt"));
+    let notices = fixture.engine.notices();
+    assert!(matches!(&*notices, [note] if note.contains("did not work")), "{notices:?}");
+}
+
 #[test]
 fn hook_after_an_edit_can_only_add_a_message() {
     for (script, said) in [

@@ -1,7 +1,7 @@
 //! Turns and marks: what a session did since a moment is undone, and what others did stays.
 
 use crate::fixture::{EngineFixture, code, ok};
-use emendate::history::set_clock_ahead;
+use emendate::history::{now_micros, set_clock_ahead};
 use emendate::{CallContext, FeedItem, FeedOptions};
 use serde_json::json;
 use std::time::Duration;
@@ -219,4 +219,35 @@ fn pause_of_five_minutes_ends_a_turn_that_nobody_named() {
     ok(&fixture.call("undo", json!({ "turn": true })));
     assert_eq!(fixture.get("a"), ten(&[]));
     minutes(0);
+}
+
+/// A clock that was slow for one operation, or was set back since, hides no other one.
+#[test]
+fn history_since_a_moment_has_operations_beside_a_slow_clock() {
+    let minutes = |count: u64| set_clock_ahead(Duration::from_secs(count * 60));
+    let fixture = EngineFixture::with_read("a", &ten(&[]));
+    minutes(600);
+    ok(&fixture.edit("a", "line 0", "zero"));
+    ok(&fixture.edit("a", "line 2", "two"));
+    ok(&fixture.edit("a", "line 4", "four"));
+    minutes(0);
+    ok(&fixture.edit("a", "line 6", "six"));
+    minutes(600);
+    ok(&fixture.edit("a", "line 8", "eight"));
+    minutes(0);
+    let since = chrono::DateTime::from_timestamp_micros(now_micros() + 500 * 60_000_000).unwrap();
+    let history = |more: serde_json::Value| {
+        let mut input = json!({ "since": since.to_rfc3339(), "limit": 3 });
+        input.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        let reply = fixture.call("history", input);
+        ok(&reply);
+        let data = &reply.to_json()["data"];
+        let rows = data["operations"].as_array().unwrap();
+        let numbers: Vec<String> = rows.iter().map(|row| row["id"].as_str().unwrap()[..1].to_owned()).collect();
+        (numbers, data.get("next").cloned())
+    };
+    let (numbers, next) = history(json!({}));
+    assert_eq!(numbers, ["5", "3", "2"]);
+    let (numbers, next) = history(json!({ "from": next.unwrap() }));
+    assert_eq!((&*numbers, next), (&["1".to_owned()][..], None));
 }

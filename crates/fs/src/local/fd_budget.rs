@@ -64,6 +64,25 @@ impl FdBudget {
     }
 }
 
+/// Raises the process's limit, if needed and allowed, so that recovery can hold this many directories open.
+///
+/// Errors: the shortage, if the limit stays too low.
+pub(super) fn reserve_dirs(local: &LocalStore, directories: usize) -> Result<(), FdShortage> {
+    // As for a call: few directories are simply tried.
+    if directories <= SMALL_BATCH_FILES {
+        return Ok(());
+    }
+    let taken = local.roots.first().map_or(0, |root| sys::lowest_free_fd(&root.fd)) + RESERVED_FDS;
+    let wished = taken + directories + FILES_AT_ONCE_MIN;
+    sys::raise_fd_limit(wished);
+    let limit = sys::fd_limit();
+    if wished <= limit {
+        return Ok(());
+    }
+    let fit = limit.saturating_sub(taken + FILES_AT_ONCE_MIN);
+    Err(FdShortage { directories, limit, fit, enough: wished.next_power_of_two() })
+}
+
 /// Returns the directories that may have to be created; each is held open by its parent.
 fn missing_dirs<'a>(writes: &'a [FileWrite<'_>]) -> HashSet<DirKey<'a>> {
     let new = writes.iter().filter(|write| matches!(write.precondition, Precondition::Missing));

@@ -123,6 +123,17 @@ pub(super) struct OpenRecord<'a> {
     pub(super) end: usize,
 }
 
+impl OpenRecord<'_> {
+    /// Appends a frame durably, over an incomplete one if there is one.
+    pub(super) fn append(&mut self, frame: &JournalFrame) -> emendate_os::io::Result<()> {
+        let bytes = frame.encode();
+        temp::write_at(self.file, &[&bytes], self.end as u64)?;
+        sys::fdatasync(self.file)?;
+        self.end += bytes.len();
+        Ok(())
+    }
+}
+
 /// The record of one transaction, created on first use; empty without a journal.
 pub(super) struct TxnRecord<'a> {
     journal: Option<&'a Journal>,

@@ -1,7 +1,7 @@
 //! Binary format of a journal record: a header, then frames with a checksum each, so that a torn end is detected.
 
 use emendate_os::ffi::{OsStrExt, OsStringExt};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -65,6 +65,8 @@ pub(super) enum JournalFrame {
     Bytes { step: u32, old: Vec<u8>, new: Vec<u8> },
     /// Recovery must undo the transaction.
     Abort,
+    /// Recovery has completed or undone these steps, by number, and could not do so with the others yet.
+    Settled(Vec<u32>),
 }
 
 impl JournalFrame {
@@ -91,6 +93,10 @@ impl JournalFrame {
                 put(&mut out, new);
             }
             JournalFrame::Abort => out.push(b'a'),
+            JournalFrame::Settled(steps) => {
+                out.push(b's');
+                out.extend(steps.iter().flat_map(|step| step.to_le_bytes()));
+            }
         }
         let length = u32::try_from(out.len() - 4).unwrap_or(u32::MAX);
         out[..4].copy_from_slice(&length.to_le_bytes());
@@ -106,6 +112,13 @@ impl JournalFrame {
             b'f' => JournalFrame::TempDir(fields.path()?),
             b'm' => JournalFrame::CreatedDir(fields.path()?),
             b'a' => JournalFrame::Abort,
+            b's' => {
+                let mut steps = Vec::new();
+                while !fields.0.is_empty() {
+                    steps.push(fields.u32()?);
+                }
+                JournalFrame::Settled(steps)
+            }
             b'b' => JournalFrame::Bytes {
                 step: fields.u32()?,
                 old: fields.bytes()?.to_vec(),
@@ -154,6 +167,13 @@ pub(super) fn overwritten(frames: &[JournalFrame]) -> HashMap<usize, (&[u8], &[u
         }
     }
     all
+}
+
+/// Returns the numbers of the steps that an earlier recovery has completed or undone.
+pub(super) fn settled(frames: &[JournalFrame]) -> HashSet<usize> {
+    let numbers =
+        frames.iter().filter_map(|frame| if let JournalFrame::Settled(all) = frame { Some(all) } else { None });
+    numbers.flatten().map(|step| *step as usize).collect()
 }
 
 /// Decodes the first frame and returns it with the rest.
@@ -243,6 +263,7 @@ mod tests {
             ]),
             JournalFrame::Bytes { step: 1, old: b"old".to_vec(), new: Vec::new() },
             JournalFrame::Abort,
+            JournalFrame::Settled(vec![0, 2]),
         ];
         let bytes = all.iter().fold(RECORD_HEADER.to_vec(), |bytes, frame| [bytes, frame.encode()].concat());
         (all, bytes)

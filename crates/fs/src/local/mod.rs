@@ -44,12 +44,13 @@ use emendate_os::paths::{self, SEPARATOR};
 
 pub use emendate_os::{outlive_size_limit, return_free_memory};
 pub use probe::Probe;
-pub use recover::RecoveryReport;
+pub use recover::{RecoveryReport, UndoneCall};
 pub(crate) use splice::LeasedSource;
 pub use temp::is_temporary_name;
 
 use self::journal::Journal;
 use self::parent_dir::ParentDir;
+use self::recover::UnfinishedRecord;
 use crate::{
     DirEntry, Durability, EntryKind, FileAttributes, FileMeta, FileSource, FileVersion, FileWrite, NameInfo, RootInfo,
     SafePath, Staged, Store, error,
@@ -69,6 +70,10 @@ pub struct LocalStore {
     /// Displaced files without a name. The last close frees their blocks, which takes longer than the rest of a small
     /// edit, so it is postponed.
     displaced_files: Mutex<Vec<OwnedFd>>,
+    /// Records that the last recovery left.
+    unfinished: Mutex<Vec<UnfinishedRecord>>,
+    /// Recoveries that nobody was told of yet.
+    recovery_report: Mutex<RecoveryReport>,
 }
 
 /// An open root.
@@ -101,6 +106,8 @@ impl LocalStore {
             journal: None,
             swept: Mutex::default(),
             displaced_files: Mutex::default(),
+            unfinished: Mutex::default(),
+            recovery_report: Mutex::default(),
         };
         for given in roots {
             if !given.is_absolute() || given.as_os_str().as_bytes().contains(&0) {
@@ -408,11 +415,26 @@ impl Store for LocalStore {
         // Without calls to [`Store::run_deferred`], displaced files are freed by the next edit, which may need the
         // space.
         self.close_displaced();
+        self.check_unfinished(writes)?;
         stage::stage(self, writes, durability).map(Staged::new)
     }
 
     fn run_deferred(&self) {
         self.close_displaced();
+    }
+
+    fn recover_again(&self) -> Result<()> {
+        let report = self.recover()?;
+        self.recovery_report.lock().unwrap_or_else(PoisonError::into_inner).add(report);
+        Ok(())
+    }
+
+    fn take_recovery_report(&self) -> RecoveryReport {
+        std::mem::take(&mut *self.recovery_report.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn unfinished_calls(&self) -> Vec<String> {
+        self.unfinished_notes()
     }
 }
 

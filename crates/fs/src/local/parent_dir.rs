@@ -77,25 +77,26 @@ impl<'a> ParentDir<'a> {
         let Some(key) = parent_key(safe_path) else {
             return Err(error::not_regular(path, "a directory"));
         };
-        match local.open_beneath(key.root, key.path, OFlags::RDONLY | DIRECTORY) {
-            Ok(fd) => ParentDir::open_checked(fd, key, true),
-            Err(Errno::ACCESS) => {
-                // Search permission without read permission: there is no lock then, only the comparison before the
-                // write.
-                let fd = local.open_beneath(key.root, key.path, sys::PATH | DIRECTORY);
-                fd.and_then(|fd| ParentDir::of_io(fd, key, false))
-                    .map_err(|errno| error::os_error("open the directory of", path, errno))
-            }
-            Err(Errno::LOOP | Errno::NOTDIR) => {
-                Err(error::raced(path, "is no longer there: its directory was moved or removed"))
-            }
-            Err(errno) => Err(error::os_error("open the directory of", path, errno)),
-        }
-        .map_err(|error: Error| error.fact("path", error::show(path)))
+        ParentDir::find(local, key).map_err(|errno| {
+            let error = match errno {
+                Errno::LOOP | Errno::NOTDIR => {
+                    error::raced(path, "is no longer there: its directory was moved or removed")
+                }
+                errno => error::os_error("open the directory of", path, errno),
+            };
+            error.fact("path", error::show(path))
+        })
     }
 
-    fn open_checked(fd: OwnedFd, key: DirKey<'a>, readable: bool) -> Result<ParentDir<'a>> {
-        ParentDir::of_io(fd, key, readable).map_err(|errno| error::os_error("examine the directory", key.path, errno))
+    /// Opens a directory.
+    pub(super) fn find(local: &LocalStore, key: DirKey<'a>) -> emendate_os::io::Result<ParentDir<'a>> {
+        match local.open_beneath(key.root, key.path, OFlags::RDONLY | DIRECTORY) {
+            // Search permission without read permission: there is no lock then, only the comparison before the write.
+            Err(Errno::ACCESS) => {
+                ParentDir::of_io(local.open_beneath(key.root, key.path, sys::PATH | DIRECTORY)?, key, false)
+            }
+            opened => ParentDir::of_io(opened?, key, true),
+        }
     }
 
     pub(super) fn of_io(fd: OwnedFd, key: DirKey<'a>, readable: bool) -> emendate_os::io::Result<ParentDir<'a>> {

@@ -4,24 +4,30 @@
 
 use emendate_os::fd::{AsFd, OwnedFd};
 use emendate_os::ffi::OsStrExt;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 use emendate_core::Result;
 use emendate_os::fs::{AtFlags, Mode, OFlags};
 use emendate_os::io::Errno;
 
 use super::journal::{self, Journal, OpenRecord};
-use super::journal_frame::{JournalFrame, JournalStep, PathState, decode_record, overwritten};
+use super::journal_frame::{JournalFrame, JournalStep, decode_record, overwritten, settled};
 use super::parent_dir::{self, DirKey, ParentDir};
 use super::temp::{self, TempOwner};
-use super::{LocalStore, sys};
+use super::{LocalStore, fd_budget, sys};
+use crate::error::FdShortage;
 use crate::{SafePath, error};
 
 mod step;
+mod undone;
+mod unfinished;
 
 use step::{StepRecovery, StepState};
+pub use undone::UndoneCall;
+pub(super) use unfinished::UnfinishedRecord;
 
 /// Result of [`LocalStore::recover`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +40,9 @@ pub struct RecoveryReport {
     pub cleaned: usize,
     /// Copies of new contents for files that another program changed since; those files are unchanged.
     pub conflicts: Vec<PathBuf>,
-    /// Notes for the user, one sentence each.
+    /// Calls of which nothing is left.
+    pub undone: Vec<UndoneCall>,
+    /// Notes for the user, one or two sentences each.
     pub notes: Vec<String>,
 }
 
@@ -46,10 +54,21 @@ impl RecoveryReport {
 }
 
 /// Reason why a record is left in place.
+#[derive(Debug)]
 enum SkipReason {
-    /// The record refers to directories outside the roots of this store.
-    Elsewhere,
+    /// The record refers to this path outside the roots of this store.
+    Elsewhere(PathBuf),
     Failed(String),
+}
+
+impl SkipReason {
+    /// Describes the reason in a sentence.
+    fn describe(&self) -> String {
+        match self {
+            SkipReason::Elsewhere(path) => format!("It also changes {}, outside of the roots.", error::show(path)),
+            SkipReason::Failed(why) => why.clone(),
+        }
+    }
 }
 
 impl From<Errno> for SkipReason {
@@ -69,18 +88,24 @@ struct RecoverySteps<'a> {
     batch: u32,
     steps: &'a [JournalStep],
     places: &'a [SafePath],
-    folders: &'a [ParentDir<'a>],
-    /// The index of each directory.
-    known: HashMap<DirKey<'a>, usize>,
+    dirs: &'a RecoveryDirs<'a>,
     /// Old and new bytes of files that are written in place, by step.
     overwritten: HashMap<usize, (&'a [u8], &'a [u8])>,
 }
 
+/// The directories of a transaction that exist, open and locked.
+#[derive(Default)]
+struct RecoveryDirs<'a> {
+    open: Vec<ParentDir<'a>>,
+    /// The index of each directory in `open`; `None` if it is missing.
+    known: HashMap<DirKey<'a>, Option<usize>>,
+}
+
 impl RecoverySteps<'_> {
-    /// Returns a step in its direction or `back`; `None` if its directory is gone.
+    /// Returns a step in its direction or `back`; `None` if its directory is missing.
     fn step(&self, back: bool, index: usize) -> Option<StepRecovery<'_>> {
         let step = &self.steps[index];
-        let folder = self.folders.get(*self.known.get(&parent_dir::parent_key(&self.places[index])?)?)?;
+        let folder = &self.dirs.open[(*self.dirs.known.get(&parent_dir::parent_key(&self.places[index])?)?)?];
         let bytes = self.overwritten.get(&index).copied();
         let (want, from) = if back { (step.old, step.new) } else { (step.new, step.old) };
         let bytes = bytes.map(|(old, new)| if back { (new, old) } else { (old, new) });
@@ -103,47 +128,54 @@ impl LocalStore {
     /// listing of the journal directory.
     ///
     /// Fails with `io.*` if the journal cannot be listed. A record that cannot be processed stays, and is reported in
-    /// the notes.
+    /// the notes; until that succeeds, [`Store::stage`](crate::Store::stage) refuses to change its files.
     pub fn recover(&self) -> Result<RecoveryReport> {
         let mut out = RecoveryReport::default();
         let Some(journal) = &self.journal else {
             return Ok(out);
         };
+        // Locked throughout: another thread waits before it stages a file of a record.
+        let mut unfinished = self.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
         let records = journal.records().map_err(|errno| error::os_error("list the journal", journal.path(), errno))?;
+        let known: Vec<String> = unfinished.drain(..).filter_map(|record| record.note()).collect();
         for name in records {
-            match self.recover_one(journal, &name, &mut out) {
-                Ok(()) | Err(SkipReason::Elsewhere) => {}
-                Err(SkipReason::Failed(why)) => {
-                    let record = error::show(journal.path().join(&name));
-                    out.notes.push(format!("The record {record} could not be worked through and stays: {why}"));
-                }
-            }
+            let mut paths = HashSet::new();
+            let Err(reason) = self.recover_one(journal, &name, &mut paths, &mut out) else { continue };
+            let record = UnfinishedRecord { record: journal.path().join(&name), reason, paths };
+            // A repeated recovery repeats no note.
+            out.notes.extend(record.note().filter(|note| !known.contains(note)));
+            unfinished.push(record);
         }
         Ok(out)
     }
 
+    /// Works through one record; `paths` are set to the files that it still covers.
     fn recover_one(
         &self,
         journal: &Journal,
         name: &OsStr,
+        paths: &mut HashSet<PathBuf>,
         out: &mut RecoveryReport,
     ) -> std::result::Result<(), SkipReason> {
         let (Some(file), Some(batch)) = (journal.lock_orphan(name)?, journal::batch_of(name)) else {
             return Ok(());
         };
         let Some((frames, end)) = decode_record(&read_whole(&file)?) else {
-            return Err(SkipReason::Failed("it is of another version.".to_owned()));
+            return Err(SkipReason::Failed("It is of another version.".to_owned()));
         };
         let steps = frames
             .iter()
             .find_map(|frame| if let JournalFrame::Commit(steps) = frame { Some(&steps[..]) } else { None });
+        let settled = settled(&frames);
+        let open = steps.unwrap_or_default().iter().enumerate().filter(|(index, _)| !settled.contains(index));
+        paths.extend(open.map(|(_, step)| step.path.clone()));
         for frame in &frames {
             if let JournalFrame::TempDir(path) | JournalFrame::CreatedDir(path) = frame {
-                self.find_root(path).ok_or(SkipReason::Elsewhere)?;
+                self.find_root(path).ok_or_else(|| SkipReason::Elsewhere(path.clone()))?;
             }
         }
         let forward = if let Some(steps) = steps {
-            self.finish_or_undo(&OpenRecord { batch, file: &file, end }, steps, &frames, out)?
+            self.finish_or_undo(&mut OpenRecord { batch, file: &file, end }, steps, &frames, out)?
         } else {
             self.remove_temp_files(batch, &frames, out)?;
             false
@@ -197,77 +229,138 @@ impl LocalStore {
     /// Completes a staged transaction; returns false if it was undone instead.
     fn finish_or_undo(
         &self,
-        record: &OpenRecord<'_>,
+        record: &mut OpenRecord<'_>,
         steps: &[JournalStep],
         frames: &[JournalFrame],
         out: &mut RecoveryReport,
     ) -> std::result::Result<bool, SkipReason> {
         let mut places = Vec::new();
         for step in steps {
-            let (root, relative) = self.find_root(&step.path).ok_or(SkipReason::Elsewhere)?;
+            let (root, relative) =
+                self.find_root(&step.path).ok_or_else(|| SkipReason::Elsewhere(step.path.clone()))?;
             places.push(SafePath::new(root, &self.infos[root].canonical, relative.to_owned(), &step.path, None));
         }
-        let mut back = frames.contains(&JournalFrame::Abort);
-        let (mut folders, mut known): (Vec<ParentDir<'_>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
-        for (path, step) in places.iter().zip(steps) {
-            if parent_dir::parent_key(path).is_some_and(|key| known.contains_key(&key)) {
-                continue;
-            }
-            match ParentDir::open(self, path) {
-                Ok(folder) => {
-                    known.insert(folder.key, folders.len());
-                    folders.push(folder);
-                }
-                // The directory was created for this file and is gone again.
-                Err(_) if back && step.old == PathState::Missing => {}
-                Err(error) => out.notes.push(format!("Left as it is: {}", error.message())),
-            }
-        }
-        parent_dir::lock_all(self, &folders)?;
+        let settled = settled(frames);
+        let open: Vec<usize> = (0..steps.len()).filter(|index| !settled.contains(index)).collect();
+        let dirs = self.open_dirs(open.iter().map(|index| &places[*index]))?;
         let recovered = RecoverySteps {
             batch: record.batch,
             steps,
             places: &places,
-            folders: &folders,
-            known,
+            dirs: &dirs,
             overwritten: overwritten(frames),
         };
-        if !back {
-            let states: Vec<StepState> = (0..steps.len())
-                .filter_map(|index| recovered.step(false, index))
-                .map(|it| it.state())
-                .collect::<Result<_, _>>()?;
+        let mut back = frames.contains(&JournalFrame::Abort);
+        // An earlier recovery that has settled a step has chosen the direction.
+        if !back && settled.is_empty() {
+            let state = |index: &usize| match recovered.step(false, *index) {
+                Some(step) => step.state(),
+                None => Ok(StepState::Unreachable),
+            };
+            let states: Vec<StepState> = open.iter().map(state).collect::<Result<_, _>>()?;
             back = abort_if_blocked(record, steps, &states, out)?;
         }
-        for step in (0..steps.len()).filter_map(|index| recovered.step(back, index)) {
+        for step in open.iter().filter_map(|index| recovered.step(back, *index)) {
             step.finish_step(out)?;
         }
-        for folder in folders.iter().filter(|folder| folder.readable) {
+        for folder in dirs.open.iter().filter(|folder| folder.readable) {
             sys::fsync(&folder.fd)?;
+        }
+        if back && settled.is_empty() {
+            // Also with steps that are left: nothing will remain of the call.
+            out.undone.push(UndoneCall::new(steps));
+        }
+        let is_left =
+            |index: &&usize| recovered.step(back, **index).is_none() && !is_removed_dir(&steps[**index], frames);
+        let left: Vec<usize> = open.iter().filter(is_left).copied().collect();
+        if let Some(first) = left.first() {
+            let is_done = |index: &&usize| left.binary_search(index).is_err();
+            let done: Vec<u32> = open.iter().filter(is_done).filter_map(|index| u32::try_from(*index).ok()).collect();
+            if !done.is_empty() {
+                record.append(&JournalFrame::Settled(done))?;
+            }
+            return Err(SkipReason::Failed(missing_dir(&steps[*first], back)));
         }
         Ok(!back)
     }
+
+    /// Opens and locks the directories of these files, before anything is changed. A missing one is no error.
+    fn open_dirs<'p>(
+        &self,
+        places: impl Iterator<Item = &'p SafePath> + Clone,
+    ) -> std::result::Result<RecoveryDirs<'p>, SkipReason> {
+        let keys: HashSet<DirKey<'_>> = places.clone().filter_map(parent_dir::parent_key).collect();
+        fd_budget::reserve_dirs(self, keys.len()).map_err(|shortage| {
+            let FdShortage { directories, limit, enough, .. } = shortage;
+            SkipReason::Failed(format!(
+                "The call affects {directories} directories, which must stay open and locked; this process may open {limit} files. Start it with a higher limit (`ulimit -n {enough}`)."
+            ))
+        })?;
+        let mut dirs = RecoveryDirs::default();
+        for place in places {
+            let Some(key) = parent_dir::parent_key(place) else { continue };
+            if dirs.known.contains_key(&key) {
+                continue;
+            }
+            let index = match ParentDir::find(self, key) {
+                Ok(folder) => {
+                    dirs.open.push(folder);
+                    Some(dirs.open.len() - 1)
+                }
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,
+                Err(errno) => {
+                    return Err(error::os_error("open the directory of", place.absolute(), errno).into());
+                }
+            };
+            dirs.known.insert(key, index);
+        }
+        parent_dir::lock_all(self, &dirs.open)?;
+        Ok(dirs)
+    }
+}
+
+/// True if the directory of a step was created by its call. If such a directory is missing, it was removed since, or
+/// was never created.
+fn is_removed_dir(step: &JournalStep, frames: &[JournalFrame]) -> bool {
+    let parent = step.path.parent();
+    frames.iter().any(|frame| matches!(frame, JournalFrame::CreatedDir(path) if parent == Some(path)))
+}
+
+/// Describes a step that is left because its directory is missing.
+fn missing_dir(step: &JournalStep, back: bool) -> String {
+    let path = error::show(&step.path);
+    let what = if back { "undone" } else { "completed" };
+    format!(
+        "The directory of {path} is missing; that part of the call is {what} at the next start with this directory. \
+         If it is gone for good, remove the record."
+    )
 }
 
 /// Records that a transaction is to be undone, if a step is blocked and none is final; returns whether it is.
 fn abort_if_blocked(
-    record: &OpenRecord<'_>,
+    record: &mut OpenRecord<'_>,
     steps: &[JournalStep],
     states: &[StepState],
     out: &mut RecoveryReport,
 ) -> std::result::Result<bool, SkipReason> {
-    let Some(blocked) = states.iter().position(|state| *state == StepState::Blocked) else { return Ok(false) };
+    let is_blocked = |state: &StepState| matches!(state, StepState::Blocked | StepState::Unreachable);
+    let Some(blocked) = states.iter().position(is_blocked) else { return Ok(false) };
     if states.contains(&StepState::Final) {
         return Ok(false);
     }
     // All or nothing can only mean nothing here. Recorded first, so that a second recovery decides the same.
-    temp::write_at(record.file, &[&JournalFrame::Abort.encode()], record.end as u64)?;
-    sys::fdatasync(record.file)?;
+    record.append(&JournalFrame::Abort)?;
     let path = error::show(&steps[blocked].path);
-    out.notes.push(format!(
-        "{path} was changed by another program after a crash: it is left as it is, and the other files of \
-         that call are as they were before it."
-    ));
+    out.notes.push(if states[blocked] == StepState::Unreachable {
+        format!(
+            "The directory of {path} is missing after a crash: the other files of that call are as they were before it."
+        )
+    } else {
+        format!(
+            "{path} was changed by another program after a crash: it is left as it is, and the other files of that \
+             call are as they were before it."
+        )
+    });
     Ok(true)
 }
 

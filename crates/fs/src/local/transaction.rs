@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use emendate_core::{Code, ContentId, Error, Result};
+use emendate_core::{ContentId, Error, Result};
 use emendate_os::fs::OFlags;
 use emendate_os::io::Errno;
 
@@ -202,7 +202,7 @@ pub(super) fn failed_write(folder: &ParentDir<'_>, entry: &StagedFile<'_>, doing
     let error = error::os_error(doing, entry.path(), errno);
     let needed = entry.write.new_state.length();
     match sys::fstatvfs(&folder.fd) {
-        Ok(disk) if error.code() == Code::IoNoSpace => {
+        Ok(disk) if matches!(errno, Errno::NOSPC | Errno::DQUOT) => {
             // The space of the temporary file will be free again.
             let temp = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
             let ours = temp.and_then(|fd| sys::fstat(fd).ok()).map_or(0, |stat| read::disk_bytes(&stat));

@@ -147,7 +147,7 @@ impl Database {
         let spoilt = std::mem::take(&mut state.append_log_damaged);
         let notice = match gap {
             Some(gap) => format!(
-                "{} was damaged, or replaced by an earlier state: {gap}. Undo and redo go further back than that only \
+                "{} was damaged or replaced by an earlier state, or could not be written: {gap}. Undo and redo go further back than that only \
                  with the id of an operation.",
                 self.path.display(),
             ),
@@ -364,12 +364,18 @@ fn apply_entries(
     cache_update: &mut CacheUpdate,
 ) -> rusqlite::Result<usize> {
     let mut unread = 0;
+    let mut expected = None;
     for bytes in entries {
         let Some(AppendLogEntry { number: given, at, owner, operation, changes, known }) = entry::unpack(bytes) else {
             unread += 1;
             gaps::record_gap(connection, HistoryGap { after: gaps::newest(connection)?, until: None })?;
             continue;
         };
+        if expected.is_some_and(|expected| given > expected) {
+            // An operation between them was carried out and could not be logged.
+            gaps::find_gap(connection, given)?;
+        }
+        expected = Some(given + 1);
         let mut signed = LogSignature { number: given.cast_signed(), at, owner };
         match log::logged_at(connection, given)? {
             Some(same) if same == at => continue,

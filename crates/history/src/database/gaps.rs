@@ -1,9 +1,11 @@
 //! Detection of lost parts of the log. The append log knows the next operation number. If the database ends before
 //! that, its newest transactions are lost: its write-ahead log was truncated, or an older or empty file replaced it.
 
+use emendate_core::Result;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows::size;
+use super::{Database, DatabaseState};
 use crate::{HistoryGap, clock};
 
 /// Table of the gaps found. A gap is kept as long as an older operation exists.
@@ -32,7 +34,7 @@ fn gap_between(newest: u64, next: u64) -> Option<HistoryGap> {
 }
 
 /// True if the database has all operations before `next`.
-pub(super) fn is_complete(newest: u64, next: u64) -> bool {
+fn is_complete(newest: u64, next: u64) -> bool {
     gap_between(newest, next).is_none()
 }
 
@@ -62,8 +64,21 @@ pub(super) fn record_gap(connection: &Connection, gap: HistoryGap) -> rusqlite::
     Ok(Some(gap))
 }
 
+impl Database {
+    /// Searches for gaps, and returns all that are known.
+    pub(super) fn find_gaps(&self, state: &mut DatabaseState) -> Result<Vec<HistoryGap>> {
+        self.flush(state)?;
+        let newest = self.with(state, |connection| newest(connection))?;
+        // Checked again under the lock: another process may be between its two writes.
+        if state.append_log.read_head().is_none_or(|head| !is_complete(newest, head.next)) {
+            self.change(state, |_, _| Ok(()))?;
+        }
+        self.with(state, |connection| list(connection))
+    }
+}
+
 /// Returns all gaps, the newest first.
-pub(super) fn list(connection: &Connection) -> rusqlite::Result<Vec<HistoryGap>> {
+fn list(connection: &Connection) -> rusqlite::Result<Vec<HistoryGap>> {
     let mut query = connection.prepare_cached("SELECT after, until FROM gaps ORDER BY after DESC, id DESC")?;
     query
         .query_map([], |row| {

@@ -14,6 +14,7 @@ mod open;
 mod outside;
 mod reviews;
 mod rows;
+mod space;
 mod spans;
 mod sql_blob_store;
 mod stat_file;
@@ -316,6 +317,10 @@ impl OperationLog for Database {
         self.upkeep(state, now).map(|()| entered)
     }
 
+    fn skip_number(&self) -> Result<()> {
+        self.skip_next_number(&mut self.state())
+    }
+
     fn newest_seen(&self, paths: &[&[u8]]) -> Result<Vec<Option<ContentId>>> {
         self.newest_contents(paths)
     }
@@ -423,14 +428,7 @@ impl OperationLog for Database {
     }
 
     fn gaps(&self) -> Result<Vec<HistoryGap>> {
-        let state = &mut *self.state();
-        self.flush(state)?;
-        let newest = self.with(state, |connection| gaps::newest(connection))?;
-        // Checked again under the lock: another process may be between its two writes.
-        if state.append_log.read_head().is_none_or(|head| !gaps::is_complete(newest, head.next)) {
-            self.change(state, |_, _| Ok(()))?;
-        }
-        self.with(state, |connection| gaps::list(connection))
+        self.find_gaps(&mut self.state())
     }
 
     fn content(&self, content: ContentId, at_hand: &[KnownContent<'_>]) -> Result<Option<Vec<u8>>> {

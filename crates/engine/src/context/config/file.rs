@@ -241,9 +241,9 @@ pub(super) struct HookEntry {
     pub(super) command: Vec<String>,
     /// Time limit in seconds (default: 10).
     pub(super) seconds: Option<u64>,
-    /// Refuse the read or edit if the program fails. Otherwise its failure is only reported.
-    #[serde(default)]
-    pub(super) required: bool,
+    /// Refuse the read or edit if the program fails (default: true for `before_read`). Otherwise its failure is only
+    /// reported.
+    pub(super) required: Option<bool>,
 }
 
 /// A language server. A built-in one (see `emend config servers`) needs only its name.

@@ -42,12 +42,14 @@ impl Hook {
         if row.command.first().is_none_or(String::is_empty) {
             return Err(invalid(source.origin, "hooks.command is empty"));
         }
+        let on = word(source, "hooks.on", &row.on)?;
         Ok(Hook {
-            on: word(source, "hooks.on", &row.on)?,
+            on,
             files: PathRule::new(row.files.as_deref().unwrap_or("*"), source)?,
             command: row.command.clone(),
             time: Duration::from_secs(row.seconds.unwrap_or(HOOK_SECONDS_DEFAULT).clamp(1, 600)),
-            required: row.required,
+            // It can do nothing but refuse, and what was shown cannot be taken back.
+            required: row.required.unwrap_or(on == HookEvent::BeforeRead),
         })
     }
 

@@ -464,6 +464,11 @@ impl Config {
         self.formatters.iter().filter_map(|it| it.command.first().map(String::as_str))
     }
 
+    /// The programs of the configured hooks.
+    pub fn hook_programs(&self) -> impl Iterator<Item = &str> {
+        self.hooks.iter().filter_map(|it| it.command.first().map(String::as_str))
+    }
+
     /// The JSON schema of a configuration file.
     pub fn schema() -> Value {
         schemars::schema_for!(ConfigFile).to_value()

@@ -1,9 +1,11 @@
 //! Suggestions of what to delete on a full disk, with human-readable sizes.
 
 use crate::context::Context;
+use crate::context::walk::ignore_files;
 use crate::pipeline::plan::file_plan::FilePlan;
 use emendate_core::{Error, ErrorContext};
 use emendate_fs::{EntryKind, SafePath, readable_size, shown};
+use emendate_os::io::Errno;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -29,17 +31,26 @@ const LARGE_BYTES: u64 = 1 << 20;
 const MISSING_PART: u64 = 10;
 const NAMED_MAX: usize = 5;
 
-/// A consumer of disk space.
+/// The name of a file by which tools mark directories that they can fill again; see <https://bford.info/cachedir/>.
+const CACHE_TAG: &str = "CACHEDIR.TAG";
+
+/// A directory that could be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SpaceConsumer {
     path: PathBuf,
     bytes: u64,
-    /// `folder` or `file`.
-    kind: &'static str,
 }
 
 /// Adds what could be deleted to an error about a full disk.
 pub(crate) fn with_space_advice(context: &Context, error: Error, plans: &[FilePlan]) -> Error {
+    let number = |key: &str| error.data().get(key).and_then(Value::as_u64);
+    let (Some(needed), Some(free)) = (number("needed"), number("free")) else { return error };
+    let has_quota = number("errno") == u64::try_from(Errno::DQUOT.raw_os_error()).ok();
+    let missing = if has_quota { needed } else { needed.saturating_sub(free) };
+    if missing == 0 {
+        // There is space: the disk has no free inodes, perhaps.
+        return error;
+    }
     let device = error.contexts().iter().find_map(|it| match it {
         ErrorContext::FullDevice(device) => Some(*device),
         _ => None,
@@ -54,8 +65,6 @@ pub(crate) fn with_space_advice(context: &Context, error: Error, plans: &[FilePl
                 .fact("history", held.bytes),
             None => error,
         };
-    let number = |key: &str| error.data().get(key).and_then(Value::as_u64);
-    let missing = number("needed").unwrap_or(u64::MAX).saturating_sub(number("free").unwrap_or(0));
     let holders = plans.first().map(|plan| largest_consumers(context, &plan.path, missing)).unwrap_or_default();
     with_space_consumers(error, &holders)
 }
@@ -66,38 +75,51 @@ fn with_space_consumers(error: Error, holders: &[SpaceConsumer]) -> Error {
         return error;
     }
     let rows: Vec<String> =
-        holders.iter().map(|it| format!("{} ({}, {})", shown(&it.path), it.kind, readable_size(it.bytes))).collect();
+        holders.iter().map(|it| format!("{} ({})", shown(&it.path), readable_size(it.bytes))).collect();
     error
-        .evidence(format!("Large files and directories that tools can recreate, nearby:\n{}", rows.join("\n")))
-        .fact("could_be_freed", holders.iter().map(|it| json!({ "path": shown(&it.path), "bytes": it.bytes, "size": readable_size(it.bytes), "type": it.kind })).collect::<Vec<Value>>())
+        .evidence(format!("Directories that tools can recreate, nearby:\n{}", rows.join("\n")))
+        .fact("could_be_freed", holders.iter().map(|it| json!({ "path": shown(&it.path), "bytes": it.bytes, "size": readable_size(it.bytes), "type": "folder" })).collect::<Vec<Value>>())
 }
 
-/// Returns the largest removable entries next to a file and above it: directories that tools regenerate, and large
-/// files in its own directory. `missing` is the number of bytes that the disk lacks.
+/// Returns the largest directories next to a file and above it that tools can recreate: they have the name of such a
+/// directory, and git ignores them or a tool has marked them. Files are never among them: nobody but their owner knows
+/// what they are for. `missing` is the number of bytes that the disk lacks.
 fn largest_consumers(context: &Context, file: &SafePath, missing: u64) -> Vec<SpaceConsumer> {
     let least = LARGE_BYTES.min(missing / MISSING_PART).max(1);
     let root = context.root_path(file.root()).unwrap_or(Path::new("/"));
     let mut left = ENTRIES_MAX;
     let mut found = Vec::new();
-    let folders = file.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root));
-    for (depth, folder) in folders.enumerate() {
+    for folder in file.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root)) {
         for (path, kind) in entries_within(context, folder, &mut left) {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let holder = match kind {
-                EntryKind::Directory if REGENERATED_DIRECTORIES.contains(&&*name) => {
-                    SpaceConsumer { bytes: bytes_below(context, &path, &mut left), path, kind: "folder" }
-                }
-                EntryKind::File if depth == 0 && path != file.absolute() => {
-                    SpaceConsumer { bytes: bytes_of(context, &path), path, kind: "file" }
-                }
-                _ => continue,
-            };
-            found.extend((holder.bytes >= least).then_some(holder));
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if kind == EntryKind::Directory
+                && REGENERATED_DIRECTORIES.contains(&&*name)
+                && (is_ignored(context, root, &path) || is_tagged(context, &path))
+            {
+                let bytes = bytes_below(context, &path, &mut left);
+                found.extend((bytes >= least).then_some(SpaceConsumer { path, bytes }));
+            }
         }
     }
     found.sort_by_key(|holder| std::cmp::Reverse(holder.bytes));
     found.truncate(NAMED_MAX);
     found
+}
+
+/// True if ignore files exclude a directory.
+fn is_ignored(context: &Context, root: &Path, directory: &Path) -> bool {
+    let above = directory.ancestors().skip(1).take_while(|above| above.starts_with(root));
+    let mut rules = above.map(|above| ignore_files(context, above));
+    rules.find_map(|rules| {
+        let rule = rules.matched(directory, true);
+        (!rule.is_none()).then(|| rule.is_ignore())
+    }) == Some(true)
+}
+
+/// True if a tool has marked a directory as a cache.
+fn is_tagged(context: &Context, directory: &Path) -> bool {
+    let tag = context.store().resolve_path(&directory.join(CACHE_TAG));
+    tag.and_then(|tag| context.store().metadata(&tag)).is_ok_and(|meta| meta.is_some())
 }
 
 fn entries_within(context: &Context, folder: &Path, left: &mut usize) -> Vec<(PathBuf, EntryKind)> {

@@ -162,10 +162,17 @@ fn listed(context: &Context, args: &HistoryInput, path: Option<&SafePath>, limit
     let since = args.since.as_deref().map(micros_of).transpose()?;
     let (mut reached, mut turns) = (false, TurnIndex::default());
     let (mut text, mut rows, mut bytes) = (String::new(), Vec::new(), 0);
-    let page = HistoryQuery { from: args.from.as_deref(), session: args.session.as_deref(), path: path.map(key), most };
+    // A clock may have been wrong for some operations, so the first one before that moment does not end the list.
+    let walked = if since.is_some() { LISTED_MAX } else { most };
+    let (from, session) = (args.from.as_deref(), args.session.as_deref());
+    let page = HistoryQuery { from, session, path: path.map(key), most: walked };
     let next = newest_operations(context, page, |root, logged| {
         if since.is_some_and(|since| logged.at < since) {
             reached = true;
+            return Ok(ControlFlow::Continue(()));
+        }
+        if rows.len() == most {
+            reached = false;
             return Ok(ControlFlow::Break(()));
         }
         let status = operation_status(context, root, &logged)?;
@@ -174,6 +181,7 @@ fn listed(context: &Context, args: &HistoryInput, path: Option<&SafePath>, limit
         bytes += row.to_string().len() + 1;
         let full = text.len() + line.len() + LAST_LINE_CHARS > limits.text || bytes + LAST_LINE_CHARS > limits.data;
         if full && !rows.is_empty() {
+            reached = false;
             return Ok(ControlFlow::Break(()));
         }
         text.push_str(&line);
@@ -197,7 +205,7 @@ fn listed(context: &Context, args: &HistoryInput, path: Option<&SafePath>, limit
     }
     let gaps = history_gaps(context)?;
     for gap in &gaps {
-        let _ = writeln!(text, "The history was damaged: {gap}.");
+        let _ = writeln!(text, "The history was damaged or could not be written: {gap}.");
     }
     if !gaps.is_empty() {
         data.insert(

@@ -345,7 +345,9 @@ fn select_last(
 /// Creates the error for a session without an operation to undo or redo.
 fn nothing_left(context: &Context, session: Option<&str>, path: Option<&SafePath>, verb: &str) -> Result<Error> {
     let whose = session.map_or(String::new(), |session| format!(" in the session {session}"));
-    let lost = history_gaps(context)?.first().map_or(String::new(), |gap| format!(" The history was damaged: {gap}."));
+    let lost = history_gaps(context)?
+        .first()
+        .map_or(String::new(), |gap| format!(" The history was damaged or could not be written: {gap}."));
     let error = Error::new(Code::OperationMissing, format!("There is nothing to {verb}{whose}.{lost}"));
     let error = path.into_iter().fold(error, |error, path| error.evidence(path.shown()));
     let error = match last_undo(context, session).filter(|_| verb == "undo") {
@@ -460,7 +462,9 @@ pub(super) fn still_running(logged: &LogEntry) -> Error {
 /// Creates the error for operations missing after the `nth` of the selected ones, which is `logged`.
 fn uncertain(gap: HistoryGap, logged: Option<&LogEntry>, nth: usize, times: usize, verb: &str) -> Error {
     let id = logged.map_or(String::new(), |logged| logged.id.to_string());
-    let what = format!("It is not certain which operation is to be {verb}: the history was damaged, and {gap}.");
+    let what = format!(
+        "It is not certain which operation is to be {verb}: the history was damaged or could not be written, and {gap}."
+    );
     let error = Error::new(Code::OperationUncertain, what);
     let error = logged
         .into_iter()

@@ -24,6 +24,8 @@ pub(super) enum StepState {
     Reversible,
     /// The step was not done yet, and another program changed the file.
     Blocked,
+    /// The directory is missing, so nothing is known of the step.
+    Unreachable,
     /// The step was done and cannot be undone: the displaced file is gone, or another program changed the file after
     /// it.
     Final,
@@ -194,6 +196,9 @@ impl StepRecovery<'_> {
     ) -> std::result::Result<(), SkipReason> {
         if there == PathState::Missing {
             // Done long ago and changed since, or a removal of a file that is not the one to remove.
+            if self.want == PathState::Missing {
+                self.report_unremoved(out);
+            }
             return Ok(());
         }
         if matches_state(there, self.from, self.want) {
@@ -204,6 +209,14 @@ impl StepRecovery<'_> {
         rename_new(self.folder, temp, &copy)?;
         self.report_copy(&mut copy, out);
         Ok(())
+    }
+
+    fn report_unremoved(&self, out: &mut RecoveryReport) {
+        let path = error::show(&self.step.path);
+        let by = if self.back { "created by a call that was undone" } else { "to be removed by a call" };
+        out.notes.push(format!(
+            "{path} was {by} after a crash; another program changed or created it since, so it stays as it is."
+        ));
     }
 
     fn copy_name(&self) -> OsString {

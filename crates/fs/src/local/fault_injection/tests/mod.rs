@@ -6,6 +6,7 @@ mod faults;
 mod meanwhile;
 mod states;
 mod steps;
+mod unfinished;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
