@@ -373,7 +373,7 @@ impl Reversal<'_> {
         };
         let seen = with_same_codec(&now.snapshot, seen);
         let hand = [KnownContent { id: seen.id(), bytes: seen.raw() }, now.known_content()];
-        let target = self.call.history(self.root).content(before.content, &hand)?;
+        let target = self.call.version_content(self.root, before.content, &hand)?;
         let target = target.ok_or_else(|| not_kept(path, self.logged))?;
         let target = with_same_codec(&seen, target);
         if [&seen, &target, &now.snapshot].iter().any(|it| it.is_binary()) {
