@@ -29,7 +29,7 @@ mod lone_cr;
 mod other_depth;
 mod repeated;
 
-use in_turn::{in_turn, one_by_one};
+use in_turn::{have_own_places, in_turn, one_by_one};
 
 /// Maximum number of failures of one call that are explained; the edits after them are not tried.
 pub(crate) const EXPLAINED_FAILURES_MAX: usize = 20;
@@ -324,7 +324,7 @@ fn as_needed(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<R
     if depends
         && ops.len() > 1
         // The second one would be made once more, in the result of the first one.
-        && !conflict::has_repeated_hunks(ops)
+        && conflict::repeated_edits(ops).iter().all(|repeated| have_own_places(base, ops, *repeated, settings))
         // Applying them in one pass was just tried. A failure makes the result useless, so the first one ends it.
         && let Ok(mut resolved) = one_by_one(base, ops, ResolveSettings { partial: false, ..settings }, 1)
     {
