@@ -399,10 +399,14 @@ impl HunkSelection<'_> {
 
     /// Refuses a path at which no file is.
     fn no_file(&self, call: Call<'_>, now: &CurrentState) -> Error {
-        let moved = later_move(call, self.root, &self.file.path, self.logged.id);
-        match moved.filter(|_| matches!(now, CurrentState::Nothing)) {
-            Some(moved) => self.conflict(&format!("{}.", moved.description()), moved.advice(call, self.logged.id)),
-            None => self.conflict("the file is gone, or something else is there now.", "Restore the file first."),
+        let HunkSelection { root, logged, file, path, .. } = self;
+        if !matches!(now, CurrentState::Nothing) {
+            return self
+                .conflict("something else is there now.", "Move or remove what is there now, then repeat the call.");
+        }
+        match later_move(call, *root, &file.path, logged.id) {
+            Some(moved) => self.conflict(&format!("{}.", moved.description()), moved.advice(call, logged.id)),
+            None => self.conflict("the file is gone.", UndoConflict { call, root: *root, logged, path }.put_back()),
         }
     }
 
