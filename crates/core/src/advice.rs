@@ -203,7 +203,8 @@ fn written(form: &[Phrase], names: &dyn Vocabulary) -> Option<String> {
             Phrase::FieldOf(tool, name) => {
                 let field = names.field_of(tool, name)?;
                 let is_name = field.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-                out.push_str(&if quotes && is_name { format!("\"{field}\"") } else { field });
+                let quote = if quotes && is_name { "\"" } else { "" };
+                out.extend([quote, &field, quote]);
             }
             Phrase::CountsAsRead if names.counts_as_read() => out.push_str("; no new read is needed"),
             Phrase::Ours if names.counts_as_read() => {}
