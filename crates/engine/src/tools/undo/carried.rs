@@ -32,10 +32,11 @@ impl MovedFile {
     ) -> Option<MovedFile> {
         let (former, mut path, mut last) = (path, path.to_vec(), None);
         for _ in 0..MOVES_FOLLOWED_MAX {
-            match next_move(context, root, &path, last.unwrap_or(since).number, taken_back)? {
-                Some(to) => (path, last) = (to.path, Some(to.by)),
-                None if path == former => return None,
-                None => {
+            match next_move(context, root, &path, last.unwrap_or(since).number, taken_back) {
+                NextMove::Unclear => return None,
+                NextMove::To(to, by) => (path, last) = (to, Some(by)),
+                NextMove::Nowhere if path == former => return None,
+                NextMove::Nowhere => {
                     let place = logged_place(context, &path).ok()?;
                     let is_of_path = place.absolute() == log_path(&path);
                     return last.filter(|_| is_of_path).map(|by| MovedFile { place, by });
@@ -70,40 +71,39 @@ impl MovedFile {
     }
 }
 
-/// A move in the log.
-struct LoggedMove {
-    path: Vec<u8>,
-    by: OperationId,
+/// The next move of a file in the log.
+enum NextMove {
+    /// The operation moved it to this path.
+    To(Vec<u8>, OperationId),
+    /// The file stayed where it is.
+    Nowhere,
+    /// It is not certain which file is meant.
+    Unclear,
 }
 
-/// Returns the first operation with a larger number that moved the file of this path, if there is one; `None` if it is not
-/// certain which file is meant.
-fn next_move(
-    context: &Context,
-    root: usize,
-    path: &[u8],
-    after: u64,
-    taken_back: &[LogEntry],
-) -> Option<Option<LoggedMove>> {
+/// Returns the first move of the file of this path by an operation with a larger number.
+fn next_move(context: &Context, root: usize, path: &[u8], after: u64, taken_back: &[LogEntry]) -> NextMove {
     let filter = OperationFilter { path: Some(path), ..OperationFilter::newest(OPERATIONS_MAX) };
-    let entries = context.history(root).operations(&filter).ok()?;
-    let is_whole = entries.len() < OPERATIONS_MAX || entries.iter().any(|entry| entry.id.number <= after);
+    let Ok(entries) = context.history(root).operations(&filter) else { return NextMove::Unclear };
+    if entries.len() == OPERATIONS_MAX && entries.iter().all(|entry| entry.id.number > after) {
+        return NextMove::Unclear;
+    }
     let later = entries.iter().rev().filter(|entry| entry.id.number > after);
     for entry in later.filter(|entry| taken_back.iter().all(|it| it.id != entry.id)) {
         if entry.owner.is_some() || entry.operation.outcome == OperationOutcome::Unknown {
-            return None;
+            return NextMove::Unclear;
         }
         let files = &entry.operation.files;
         let mut moved = files.iter().filter(|file| file.moved_from.as_deref() == Some(path));
         match (moved.next(), moved.next()) {
-            (Some(to), None) => return is_whole.then(|| Some(LoggedMove { path: to.path.clone(), by: entry.id })),
-            (Some(_), Some(_)) => return None,
+            (Some(to), None) => return NextMove::To(to.path.clone(), entry.id),
+            (Some(_), Some(_)) => return NextMove::Unclear,
             (None, _) => {}
         }
         let is_rewritten = files.iter().any(|file| file.path == path && file.moved_from.is_none() && is_regular(file));
         if !is_rewritten {
-            return None;
+            return NextMove::Unclear;
         }
     }
-    is_whole.then_some(None)
+    NextMove::Nowhere
 }
