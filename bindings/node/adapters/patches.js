@@ -11,9 +11,18 @@ const VERBS = { create_file: 'Add', update_file: 'Update', delete_file: 'Delete'
 /** A name of which no directory is taken for a prefix such as `a/` of git. */
 const whole = path => (/^\w\//.test(path) ? `./${path}` : path)
 
+/** A name as a header has it: in quotes if the parser would take a part of it for what models put around names. */
+function inHeader(path) {
+  const name = whole(path)
+  const isQuoted = ['`', "'", '"'].includes(name[0]) && name.at(-1) === name[0]
+  if (!isQuoted && !name.endsWith('**')) return name
+  const quote = ['`', "'"].find(sign => !name.includes(sign)) ?? ''
+  return quote + name + quote
+}
+
 function lines({ verb, path, to, body }) {
-  const made = [`*** ${verb} File: ${whole(path)}`]
-  if (to) made.push(`*** Move to: ${whole(to)}`)
+  const made = [`*** ${verb} File: ${inHeader(path)}`]
+  if (to) made.push(`*** Move to: ${inHeader(to)}`)
   if (body) made.push(body.replace(/\n$/, ''))
   return made
 }

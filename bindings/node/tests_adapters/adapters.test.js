@@ -111,6 +111,20 @@ test('Anthropic: memories in memory and on disk', async () => {
   }
 })
 
+test('Anthropic: memories that are named like what models put around names', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'emendate-'))
+  const workspace = await Workspace.open(directory)
+  const memory = new MemoryCommands(workspace)
+  await memory.create({ command: 'create', path: '/memories/e', file_text: 'another\n' })
+  for (const name of ['e **', '`b`', '"q"', "'s'"]) {
+    const path = `/memories/${name}`
+    await memory.create({ command: 'create', path, file_text: 'one\n' })
+    await memory.rename({ command: 'rename', old_path: path, new_path: '/memories/b **' })
+    await memory.delete({ command: 'delete', path: '/memories/b **' })
+    assert.deepEqual(await readdir(directory), ['e'])
+  }
+})
+
 test('OpenAI: operations of the editor, and a failed one', async () => {
   const workspace = await Workspace.inMemory({ 'a.py': 'x = 1\n', 'b.py': 'b\n' })
   const editor = new PatchEditor(workspace.session('agent', { unread: 'allow' }))

@@ -167,6 +167,23 @@ def test_directories_of_memories_are_removed(tmp_path: Any) -> None:
     assert (tmp_path / "s/r/b.md").read_text() == "x\n"
 
 
+@pytest.mark.parametrize("name", ["e **", "`b`", '"q"', "'s'", "*", "e ** **", "[x]", "a/e **"])
+def test_memories_may_be_named_like_what_models_put_around_names(name: str, tmp_path: Any) -> None:
+    memory = Memory(Workspace(tmp_path))
+    path = f"/memories/{name}"
+    calls: list[dict[str, Any]] = [
+        {"command": "create", "path": "/memories/e", "file_text": "another\n"},
+        {"command": "create", "path": path, "file_text": "one\n"},
+        {"command": "rename", "old_path": path, "new_path": "/memories/b **"},
+        {"command": "rename", "old_path": "/memories/b **", "new_path": path},
+        {"command": "delete", "path": path},
+    ]
+    service = Service(*(("memory", call) for call in calls))
+    service.run([memory])
+    assert not any(result.get("is_error") for result in service.results), service.results
+    assert (tmp_path / "e").read_text() == "another\n" and not (tmp_path / name).exists()
+
+
 def test_a_view_ends_where_the_model_was_told() -> None:
     workspace = Workspace(memory={"b": "abcdefghij\n" * 9})
     session = workspace.session()

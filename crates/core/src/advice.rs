@@ -10,11 +10,12 @@ pub enum Phrase {
     Text(String),
     /// A tool.
     Tool(&'static str),
-    /// A field of the called tool.
+    /// A field of the called tool. The fields of a form are quoted as those of [`Phrase::Quoted`] if the name of one of
+    /// them reads like a word of the sentence: "Set "to" to one of …".
     Field(&'static str),
     /// A field of the called tool, quoted where a client writes fields so.
     Quoted(&'static str),
-    /// A field of another tool.
+    /// A field of another tool, quoted like [`Phrase::Field`].
     FieldOf(&'static str, &'static str),
     /// A field of the called tool, with its value.
     Set(&'static str, Value),
@@ -53,7 +54,8 @@ pub trait Vocabulary {
     }
     /// Returns the words that set a field of the called tool to true.
     fn switch_on(&self, name: &str) -> Option<String> {
-        Some(format!("set {} to true", self.field(name)?))
+        let field = self.field(name)?;
+        Some(format!("set {} to true", if is_word(&field) { self.quoted(name)? } else { field }))
     }
     /// Returns a complete call of a tool.
     fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
@@ -174,15 +176,36 @@ pub fn json_call(tool: &str, fields: &Map<String, Value>) -> String {
     format!("{tool} with {}", Value::Object(fields.clone()))
 }
 
+/// True for a name that reads like a word of a sentence, as `to` and `last` do.
+fn is_word(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+/// True if the name of a field of this form reads like a word of the sentence.
+fn has_word(form: &[Phrase], names: &dyn Vocabulary) -> bool {
+    let found = form.iter().filter_map(|part| match part {
+        Phrase::Field(name) => names.field(name),
+        Phrase::FieldOf(tool, name) => names.field_of(tool, name),
+        _ => None,
+    });
+    found.into_iter().any(|name| is_word(&name))
+}
+
 fn written(form: &[Phrase], names: &dyn Vocabulary) -> Option<String> {
     let mut out = String::new();
+    let quotes = has_word(form, names);
     for part in form {
         match part {
             Phrase::Text(text) => out.push_str(text),
             Phrase::Tool(name) => out.push_str(&names.tool(name)?),
-            Phrase::Field(name) => out.push_str(&names.field(name)?),
-            Phrase::Quoted(name) => out.push_str(&names.quoted(name)?),
-            Phrase::FieldOf(tool, name) => out.push_str(&names.field_of(tool, name)?),
+            Phrase::Field(name) if !quotes => out.push_str(&names.field(name)?),
+            Phrase::Field(name) | Phrase::Quoted(name) => out.push_str(&names.quoted(name)?),
+            Phrase::FieldOf(tool, name) => {
+                let field = names.field_of(tool, name)?;
+                let is_name = field.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+                let quote = if quotes && is_name { "\"" } else { "" };
+                out.extend([quote, &field, quote]);
+            }
             Phrase::CountsAsRead if names.counts_as_read() => out.push_str("; no new read is needed"),
             Phrase::Ours if names.counts_as_read() => {}
             Phrase::CountsAsRead | Phrase::Ours => return None,
@@ -276,9 +299,15 @@ mod tests {
         let only = advice!["Set ", Phrase::Field("at"), "."];
         assert!(only.text_for(&Reader).contains("ask a person"));
         let named = Advice::named("Give {at}, or call {read()}.").or(Advice::named("Call {read()}."));
-        assert_eq!((&*named.text(), &*named.text_for(&Reader)), ("Give at, or call read.", "Call Read."));
+        assert_eq!((&*named.text(), &*named.text_for(&Reader)), ("Give \"at\", or call read.", "Call Read."));
         let set = Advice::named("Send {at=\"x\"} and {last=}, or {read.offset}.").set("last", 3).set("at", 4);
-        assert_eq!(set.text(), "Send \"at\": \"x\" and \"last\": 3, or offset.");
+        assert_eq!(set.text(), "Send \"at\": \"x\" and \"last\": 3, or \"offset\".");
+        let fields = |text| Advice::named(text).text();
+        assert_eq!(fields("Copy {old_string}."), "Copy old_string.");
+        assert_eq!(
+            fields("Set {to} to a format, or leave {old_string} out."),
+            "Set \"to\" to a format, or leave \"old_string\" out."
+        );
         assert!(Advice::from("plain").is_plain() && !read.is_plain());
     }
 }

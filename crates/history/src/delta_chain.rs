@@ -122,7 +122,8 @@ pub(crate) fn keep_sides<S: BlobStore>(
     Ok(kept)
 }
 
-fn added(kept: crate::blob_store::KeepOutcome) -> u64 {
+/// Returns the bytes that were added to the store.
+pub(crate) fn added(kept: crate::blob_store::KeepOutcome) -> u64 {
     match kept {
         crate::blob_store::KeepOutcome::Agreed(added) => added,
         crate::blob_store::KeepOutcome::Contested => 0,
@@ -200,6 +201,25 @@ pub(crate) fn can_rebuild<S: BlobStore>(
 ) -> Result<bool, S::Error> {
     Ok(search(blobs, content, |content| Ok((at_hand.contains(&content) || is_stored(blobs, content)?).then_some(())))?
         .is_some())
+}
+
+/// Returns other versions from which the changes lead to this one, or back, the nearest first, at most `limit`.
+pub(crate) fn linked_versions<S: BlobStore>(
+    blobs: &S,
+    content: ContentId,
+    limit: usize,
+) -> Result<Vec<ContentId>, S::Error> {
+    let graph = blobs.graph()?;
+    let (mut linked, mut met) = (vec![content], HashSet::from([content]));
+    let mut index = 0;
+    while let Some(&at) = linked.get(index).filter(|_| linked.len() <= limit) {
+        let others = graph.at(at).iter().map(|(step, back)| if *back { step.result } else { step.base });
+        linked.extend(others.filter(|other| met.insert(*other)));
+        index += 1;
+    }
+    linked.truncate(limit.saturating_add(1));
+    linked.remove(0);
+    Ok(linked)
 }
 
 /// The start of a chain, and its changes, each with a flag for reverting it.

@@ -550,6 +550,9 @@ pub trait OperationLog: Send + Sync {
     /// not recorded.
     fn replaced_spans(&self, operation: u64, path: &[u8]) -> Result<Option<Vec<ReplacedSpan>>>;
 
+    /// Returns other versions from which logged changes lead to this one, or back, the nearest first, at most `limit`.
+    fn linked_versions(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>>;
+
     /// True if [`OperationLog::content`] would find that version, apart from damage.
     fn can_rebuild(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool>;
 

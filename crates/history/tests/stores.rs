@@ -180,6 +180,9 @@ impl OperationLog for Chosen {
     fn replaced_spans(&self, operation: u64, path: &[u8]) -> Result<Option<Vec<ReplacedSpan>>> {
         self.now().replaced_spans(operation, path)
     }
+    fn linked_versions(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>> {
+        self.now().linked_versions(content, limit)
+    }
     fn can_rebuild(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
         self.now().can_rebuild(content, at_hand)
     }

@@ -121,6 +121,6 @@ fn a_check_reports_the_tolerances_of_a_dry_run() {
     let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -12,7 +12,7 @@\n 12\n 13\n 14\n-15\n+fifteen\n 16\n 17\n 18\n";
     for option in ["--check", "--dry-run"] {
         let ran = workspace.feed(&["apply", option], patch).exits(0);
-        assert!(format!("{}{}", ran.out, ran.err).contains("Context of the hunk is not in the file"), "{ran:?}");
+        assert!(format!("{}{}", ran.out, ran.err).contains("Context of the hunk does not fit its place"), "{ran:?}");
     }
 }

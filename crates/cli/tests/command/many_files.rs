@@ -63,7 +63,7 @@ fn programs_and_models_get_a_count_and_the_next_call() {
     let rest = workspace.call("history", &json!({ "id": id, "from": first["data"]["next"] })).exits(0).json();
     assert_eq!((listed(&rest), rest["data"].get("next")), ((FILES - OPERATION_DIFFS_MAX, json!(FILES)), None));
     let wrong = workspace.call("history", &json!({ "id": id, "from": "x" })).exits(2).json();
-    assert!(wrong["next"].as_str().unwrap().contains("Omit from"), "{wrong}");
+    assert!(wrong["next"].as_str().unwrap().contains("Omit \"from\""), "{wrong}");
     let behind = workspace.run(&["show", id, "--from", "130"]).exits(2).err;
     assert!(behind.contains("none follows the first 130") && behind.contains("Omit --from"), "{behind}");
     let total = workspace.run(&["stats", "--json"]).exits(0).json();

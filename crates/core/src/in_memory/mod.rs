@@ -80,6 +80,10 @@ impl Vocabulary for ApiNames {
         None
     }
 
+    fn quoted(&self, name: &str) -> Option<String> {
+        self.argument(name).map(|name| format!("`{name}`"))
+    }
+
     fn set(&self, name: &str, value: &Value) -> Option<String> {
         let name = self.argument(name)?;
         Some(match (self.0, value) {

@@ -188,7 +188,7 @@ fn advice_writes_arguments_as_the_language_of_the_caller() {
     assert!(error.next_step().contains("`old=\"beta\"`"), "{error}");
     let error =
         convert(&files(&[("a", "x\n")]), "a\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n", "nothing", &options);
-    assert!(error.unwrap_err().next_step().starts_with("Set to to one of: "));
+    assert!(error.unwrap_err().next_step().starts_with("Set `to` to one of: "));
 }
 
 #[test]

@@ -21,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 mod repetition;
 
 use repetition::{DuplicateIndex, repeated_hunks, target};
-pub(crate) use repetition::{has_repeated_hunks, repetitions};
+pub(crate) use repetition::{RepeatedEdit, repeated_edits, repetitions};
 
 /// Maximum number of conflicts listed in one reply.
 const LISTED_CONFLICTS_MAX: usize = 50;

@@ -29,7 +29,7 @@ mod lone_cr;
 mod other_depth;
 mod repeated;
 
-use in_turn::{in_turn, one_by_one};
+use in_turn::{have_own_places, in_turn, one_by_one};
 
 /// Maximum number of failures of one call that are explained; the edits after them are not tried.
 pub(crate) const EXPLAINED_FAILURES_MAX: usize = 20;
@@ -84,6 +84,8 @@ impl ResolvedEdit {
 pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSettings) -> Result<ResolvedEdit> {
     check_cut_lines(base, ops, settings)?;
     let repaired_ops = lone_cr::in_lone_cr(base.text(), ops);
+    let has_lone_cr = matches!(repaired_ops, Cow::Owned(_));
+    let (repaired_ops, mark_notes) = byte_order_mark::without_marks(base, repaired_ops);
     let bare = without_copied_numbers(base, &repaired_ops)?;
     let has_bare = bare.is_some();
     let repaired_ops = bare.map_or(repaired_ops, Cow::Owned);
@@ -98,9 +100,10 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
     };
     if has_bare {
         resolved.notes.push(Note::CopiedNumbers);
-    } else if let Cow::Owned(_) = repaired_ops {
+    } else if has_lone_cr {
         resolved.notes.push(lone_cr::NOTE);
     }
+    resolved.notes.extend(mark_notes);
     byte_order_mark::remove_as_asked(base, ops, &mut resolved)?;
     let several = resolved.changes.splices().len() > 1;
     if resolved.changes.is_empty() || (several && resolved.changes.is_identity(base)) {
@@ -324,7 +327,7 @@ fn as_needed(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<R
     if depends
         && ops.len() > 1
         // The second one would be made once more, in the result of the first one.
-        && !conflict::has_repeated_hunks(ops)
+        && conflict::repeated_edits(ops).iter().all(|repeated| have_own_places(base, ops, *repeated, settings))
         // Applying them in one pass was just tried. A failure makes the result useless, so the first one ends it.
         && let Ok(mut resolved) = one_by_one(base, ops, ResolveSettings { partial: false, ..settings }, 1)
     {

@@ -29,8 +29,12 @@ pub fn invisible_characters(hunks: &[DiffHunk]) -> Option<String> {
     if fresh.is_empty() {
         return None;
     }
-    let mut listed: Vec<String> =
-        fresh.iter().map(|(line, char)| format!("line {line}: U+{:04X} {}", u32::from(*char), name(*char))).collect();
+    let is_mark = |line: usize, char: char| line == 1 && char == '\u{FEFF}';
+    let name_at = |line, char| if is_mark(line, char) { "byte order mark" } else { name(char) };
+    let mut listed: Vec<String> = fresh
+        .iter()
+        .map(|(line, char)| format!("line {line}: U+{:04X} {}", u32::from(*char), name_at(*line, *char)))
+        .collect();
     listed.dedup();
     let more = listed.len().saturating_sub(LISTED_PLACES_MAX);
     listed.truncate(LISTED_PLACES_MAX);

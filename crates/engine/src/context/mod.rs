@@ -17,6 +17,7 @@ mod replaced_dirs;
 pub(crate) mod syntax;
 pub(crate) mod threads;
 pub(crate) mod unstored;
+mod version_content;
 pub(crate) mod walk;
 
 use crate::context::config::{Config, RuleSource};

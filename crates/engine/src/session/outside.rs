@@ -169,7 +169,7 @@ pub(crate) fn outside_change(
     new_bytes: Option<Vec<u8>>,
 ) -> Result<OutsideChange> {
     // The version before it may be stored as a change of the version after it.
-    let old = before.map(|state| context.history(root).content(state.content, &at_hand(after, new_bytes.as_deref())));
+    let old = before.map(|state| context.version_content(root, state.content, &at_hand(after, new_bytes.as_deref())));
     let old = old.transpose()?.flatten();
     let is_secret = policy::is_secret(path);
     let stat = line_counts(before.map(|_| old.as_deref()), after.map(|_| new_bytes.as_deref()));

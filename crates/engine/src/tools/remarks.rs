@@ -9,6 +9,7 @@ use crate::model::hunk_numbers::HunkNumbers;
 use crate::session::comments::{self, comment_id};
 use crate::tools::history::file_hunks;
 use crate::tools::history::operation_list::{from_its_source, not_changed, visible_files};
+use crate::tools::history::places::place_of_change;
 use crate::tools::undo::file_states::side_content;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::{Code, Error, Result};
@@ -170,7 +171,7 @@ impl Remarks<'_> {
                 None => visible_files(&logged).map(|file| from_its_source(file, &logged)).collect(),
             };
             for file in &files {
-                let safe_path = call.resolve_logged(&file.path)?;
+                let safe_path = place_of_change(&call, file)?;
                 call.check_access(&safe_path, Access::Read)?;
                 // A change that is not text counts as one hunk.
                 let count =
@@ -212,7 +213,7 @@ impl Remarks<'_> {
 ///
 /// Errors: `call.invalid`; those of the session store.
 fn check_line(context: &Context, root: usize, file: &FileChange, line: u64) -> Result<()> {
-    let path = context.resolve_logged(&file.path)?;
+    let path = place_of_change(context, file)?;
     let Some(bytes) = side_content(context, root, &path, file.after)?.filter(|_| file.after.is_some()) else {
         return Ok(());
     };

@@ -122,6 +122,23 @@ fn edits() -> impl Strategy<Value = (prop::sample::Index, usize, String, u8)> {
     (any::<prop::sample::Index>(), 1_usize..120, new, 0_u8..9)
 }
 
+/// Only some lines of a large file are loaded, which may be plain ASCII although the file is not.
+#[test]
+fn notes_about_characters_are_those_of_the_whole_file() {
+    let lines: String = (0..2000).map(|line| format!("line {line} with some text\n")).collect();
+    for (end, is_noted) in [("plain\n", true), ("é\n", false), ("“quoted”\n", false)] {
+        let text = format!("{lines}{end}");
+        for new in ["line “1000” with", "line\u{A0}1000 with"] {
+            let edit = json!({ "old_string": "line 1000 with", "new_string": new });
+            same(text.as_bytes(), &[("edit", edit.clone())]).unwrap();
+            let fixture = parts(0, 1);
+            fixture.put("f", &text);
+            let reply = fixture.call_on("f", "edit", edit);
+            assert_eq!(ok(&reply).contains("plain ASCII"), is_noted, "{}", reply.text());
+        }
+    }
+}
+
 /// Adjacent deletions are undone by insertions of the same text at one point, each of which counts.
 #[test]
 fn undo_restores_every_adjacent_deletion() {

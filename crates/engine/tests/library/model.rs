@@ -1,4 +1,4 @@
-//! Random sequences of all calls that change files or the history (edits, undo, redo, hunks, turns, marks, rewind, restore,
+//! Random sequences of all calls that change files or the history (edits, moves, undo, redo, hunks, turns, marks, rewind, restore,
 //! snapshots, questions) by several sessions, while a user changes files without the engine and processes are killed at
 //! any step, compared with a simple model: files are rows of cells, and an operation is a list of changed cells.
 
@@ -19,6 +19,8 @@ const SESSIONS: usize = 3;
 const FILES: [&str; 3] = ["a", "b", "asked"];
 const ASKED: usize = 2;
 const CELLS: usize = 5;
+/// The cell with the number in the name of the file; 0 for the name without one. Each move gives it a new number.
+const NAME: usize = CELLS;
 /// Lines between two cells, so that each change is a hunk of its own.
 const LINES_BETWEEN: usize = 9;
 const CONFIG: &str = "[policy]\nask = ['Edit(asked)']\n[ask]\nwait_seconds = 600\n";
@@ -39,11 +41,14 @@ enum Act {
 #[derive(Clone, Debug)]
 enum Call {
     Edit(usize, BTreeSet<usize>),
+    /// Moves a file, and perhaps changes a cell.
+    Move(usize, Option<usize>),
     Undo,
     Redo,
     /// Undoes the operation that many places before the newest one.
     UndoOne(usize),
-    UndoHunk(usize, usize),
+    /// The file is named by its present path, or by that of the operation.
+    UndoHunk(usize, usize, bool),
     UndoTurn,
     UndoSince(usize),
     Mark,
@@ -58,10 +63,12 @@ fn act() -> impl Strategy<Value = Act> {
     let cells = || proptest::collection::btree_set(0..CELLS, 1..3);
     let call = prop_oneof![
         10 => (0..FILES.len(), cells()).prop_map(|(file, cells)| Call::Edit(file, cells)),
+        3 => (0..ASKED, proptest::option::of(0..CELLS)).prop_map(|(file, cell)| Call::Move(file, cell)),
         5 => Just(Call::Undo),
         3 => Just(Call::Redo),
         4 => (0..8_usize).prop_map(Call::UndoOne),
-        4 => (0..8_usize, 1..3_usize).prop_map(|(back, hunk)| Call::UndoHunk(back, hunk)),
+        4 => (0..8_usize, 1..3_usize, any::<bool>())
+            .prop_map(|(back, hunk, is_present)| Call::UndoHunk(back, hunk, is_present)),
         2 => Just(Call::UndoTurn),
         2 => (0..3_usize).prop_map(Call::UndoSince),
         3 => Just(Call::Mark),
@@ -83,11 +90,31 @@ fn configured() -> Config {
 }
 
 fn write_cells(fixture: &SharedRoot, file: usize, cells: &[u32]) {
-    fs::write(fixture.path(FILES[file]), text_of(cells)).unwrap();
+    fs::write(fixture.path(name_of(file, cells)), text_of(cells)).unwrap();
 }
 
 fn read_cells(fixture: &SharedRoot) -> Tree {
-    FILES.iter().map(|file| cells_of(&fs::read_to_string(fixture.path(file)).unwrap())).collect()
+    let entries = fs::read_dir(fixture.root()).unwrap();
+    let names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let file = |file: usize| {
+        let mut numbers = names.iter().filter_map(|name| number_in(name, file));
+        let number = numbers.next().unwrap_or_else(|| panic!("{} is gone: {names:?}", FILES[file]));
+        assert_eq!(numbers.next(), None, "{} is there twice: {names:?}", FILES[file]);
+        let name = if number == 0 { FILES[file].to_owned() } else { format!("{}.{number}", FILES[file]) };
+        [cells_of(&fs::read_to_string(fixture.path(name)).unwrap()), vec![number]].concat()
+    };
+    (0..FILES.len()).map(file).collect()
+}
+
+/// The name of a file.
+fn name_of(file: usize, cells: &[u32]) -> String {
+    if cells[NAME] == 0 { FILES[file].to_owned() } else { format!("{}.{}", FILES[file], cells[NAME]) }
+}
+
+/// Returns the number in the name of a file; `None` for the name of another one.
+fn number_in(name: &str, file: usize) -> Option<u32> {
+    let rest = name.strip_prefix(FILES[file])?;
+    if rest.is_empty() { Some(0) } else { rest.strip_prefix('.')?.parse().ok() }
 }
 
 fn line_of(cell: usize, value: u32) -> String {
@@ -96,7 +123,7 @@ fn line_of(cell: usize, value: u32) -> String {
 
 fn text_of(cells: &[u32]) -> String {
     let between: String = (0..LINES_BETWEEN).map(|line| format!("line {line}\n")).collect();
-    cells.iter().enumerate().map(|(cell, value)| line_of(cell, *value) + &between).collect()
+    cells[..CELLS].iter().enumerate().map(|(cell, value)| line_of(cell, *value) + &between).collect()
 }
 
 fn cells_of(text: &str) -> Vec<u32> {
@@ -169,6 +196,12 @@ struct Operation {
     undone_by: Option<u64>,
 }
 
+impl Operation {
+    fn moves(&self, file: usize) -> bool {
+        self.changes.iter().any(|it| (it.0, it.1) == (file, NAME))
+    }
+}
+
 /// A question that waits: its id, and the files that it is about, as they were and as they would be.
 struct Question {
     id: String,
@@ -204,7 +237,7 @@ fn taken_back(disk: &Tree, operations: &[&Operation]) -> Option<Tree> {
 }
 
 fn changes_between(before: &Tree, after: &Tree) -> Vec<Change> {
-    let cells = (0..FILES.len()).flat_map(|file| (0..CELLS).map(move |cell| (file, cell)));
+    let cells = (0..FILES.len()).flat_map(|file| (0..=NAME).map(move |cell| (file, cell)));
     let change = |(file, cell): (usize, usize)| (file, cell, before[file][cell], after[file][cell]);
     cells.map(change).filter(|(.., before, after)| before != after).collect()
 }
@@ -249,7 +282,7 @@ impl Model {
 
     /// The files of these operations with all edits that are in effect without them, in order, and the others as they are.
     fn without(&self, taken_back: &[u64], disk: &Tree) -> Tree {
-        let mut edited = vec![vec![0; CELLS]; FILES.len()];
+        let mut edited = vec![vec![0; NAME + 1]; FILES.len()];
         let edits = self.operations.iter().filter(|(_, it)| it.role == Role::Edit);
         for (_, it) in edits.filter(|(number, _)| self.is_in_effect(**number, taken_back)) {
             for &(file, cell, _, after) in &it.changes {
@@ -301,10 +334,11 @@ impl Model {
                     let (old, new) = (line_of(*cell, old), line_of(*cell, new));
                     edits.push(json!({ "old_string": old, "new_string": new }));
                 }
-                let input = json!({ "file_path": fixture.path(FILES[*file]), "edits": edits });
+                let input = json!({ "file_path": fixture.path(name_of(*file, &self.disk[*file])), "edits": edits });
                 let asks = *file == ASKED;
                 ("multi_edit", input, if asks { Expected::Asks(tree) } else { Expected::Tree(Some(tree)) })
             }
+            Call::Move(file, cell) => self.prepare_move(fixture, *file, *cell),
             Call::Undo => ("undo", json!({}), reverse(self.last(&name, false))),
             Call::Redo => ("undo", json!({ "redo": true }), reverse(self.last(&name, true))),
             Call::UndoOne(back) => {
@@ -312,18 +346,19 @@ impl Model {
                 let target = self.operations[&number].undone_by.is_none().then_some(number);
                 ("undo", json!({ "id": number.to_string() }), reverse(target))
             }
-            Call::UndoHunk(back, hunk) => {
+            Call::UndoHunk(back, hunk, is_present) => {
                 let number = self.back(*back)?;
                 let operation = &self.operations[&number];
-                let (file, _) = operation.files.iter().next()?;
-                let all: Vec<Change> = operation.changes.iter().copied().filter(|it| it.0 == *file).collect();
+                let (file, (_, left)) = operation.files.iter().next()?;
+                let all: Vec<Change> =
+                    operation.changes.iter().copied().filter(|it| it.0 == *file && it.1 != NAME).collect();
+                let name = name_of(*file, if *is_present { &self.disk[*file] } else { left });
                 let tree = all.get(hunk - 1).and_then(|&(file, cell, before, after)| {
                     let mut tree = self.disk.clone();
                     let now = std::mem::replace(&mut tree[file][cell], before);
                     (now == after).then_some(tree)
                 });
-                let input =
-                    json!({ "id": number.to_string(), "file_path": fixture.path(FILES[*file]), "hunks": [hunk] });
+                let input = json!({ "id": number.to_string(), "file_path": fixture.path(name), "hunks": [hunk] });
                 ("undo", input, Expected::Tree(tree))
             }
             Call::UndoTurn => ("undo", json!({ "turn": true }), Expected::Turn),
@@ -336,6 +371,8 @@ impl Model {
                 }
             }
             Call::Mark => ("mark", json!({ "name": format!("m{}", self.fresh()) }), Expected::Mark),
+            // A path of a file that was moved is that of another file, or of none.
+            Call::Restore(file, _) if self.operations.values().any(|it| it.moves(*file)) => return None,
             Call::Restore(file, back) => {
                 let number = self.back(*back)?;
                 let tree = self.content(*file, number).map(|cells| {
@@ -361,6 +398,27 @@ impl Model {
                 ("answer", input, if must { Expected::Tree(tree) } else { Expected::Perhaps(tree) })
             }
         })
+    }
+}
+
+impl Model {
+    fn prepare_move(
+        &mut self,
+        fixture: &SharedRoot,
+        file: usize,
+        cell: Option<usize>,
+    ) -> (&'static str, Value, Expected) {
+        let mut tree = self.disk.clone();
+        tree[file][NAME] = self.fresh();
+        let (from, to) = (name_of(file, &self.disk[file]), name_of(file, &tree[file]));
+        let patch = if let Some(cell) = cell {
+            tree[file][cell] = self.fresh();
+            let (old, new) = (line_of(cell, self.disk[file][cell]), line_of(cell, tree[file][cell]));
+            format!("*** Begin Patch\n*** Update File: {from}\n*** Move to: {to}\n@@\n-{old}+{new}*** End Patch\n")
+        } else {
+            format!("diff --git a/{from} b/{to}\nsimilarity index 100%\nrename from {from}\nrename to {to}\n")
+        };
+        ("apply", json!({ "input": patch, "directory": fixture.root() }), Expected::Tree(Some(tree)))
     }
 }
 
@@ -396,7 +454,7 @@ impl Play {
     fn new(directory: &Path) -> Play {
         let fixture = SharedRoot::create(directory);
         for file in 0..FILES.len() {
-            write_cells(&fixture, file, &[0; CELLS]);
+            write_cells(&fixture, file, &[0; NAME + 1]);
         }
         let observer = fixture.engine(configured());
         for file in FILES {
@@ -654,7 +712,9 @@ impl Play {
             }
             let files = found.files.iter().map(|it| {
                 let file = file_named(&it.path);
-                (file, self.model.disk[file].clone(), cells_of(it.proposed.as_ref().unwrap()))
+                let name = self.model.disk[file][NAME];
+                let proposed = [cells_of(it.proposed.as_ref().unwrap()), vec![name]].concat();
+                (file, self.model.disk[file].clone(), proposed)
             });
             let question =
                 Question { id: found.id.clone(), is_edit: found.tool == "multi_edit", files: files.collect() };
@@ -669,7 +729,7 @@ impl Play {
 }
 
 fn cells() -> impl Iterator<Item = (usize, usize)> {
-    (0..FILES.len()).flat_map(|file| (0..CELLS).map(move |cell| (file, cell)))
+    (0..FILES.len()).flat_map(|file| (0..=NAME).map(move |cell| (file, cell)))
 }
 
 /// The file of a row of the history.
@@ -678,7 +738,8 @@ fn file_of(file: &Value) -> usize {
 }
 
 fn file_named(path: &Path) -> usize {
-    let file = FILES.iter().position(|known| path.file_name().unwrap() == *known);
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let file = (0..FILES.len()).find(|file| number_in(name, *file).is_some());
     file.unwrap_or_else(|| panic!("{} is none of the files", path.display()))
 }
 

@@ -147,6 +147,18 @@ fn diagnosed_files_per_call_are_limited() {
 }
 
 #[test]
+fn large_files_are_reported_as_not_diagnosed() {
+    let fixture = with(&[], "\n[policy]\nstream_from = 0\n");
+    fixture.put("a.fake", &"bad\n".repeat(2000));
+    fixture.put("a.fake", &format!("{}fine\n", fixture.get("a.fake")));
+    let reply = fixture.edit("a.fake", "fine", "ugly");
+    assert!(ok(&reply).contains("unknown (limit: the file is large"), "{}", reply.text());
+    assert_eq!(data(&reply)["state"], "unknown");
+    fixture.put("a.txt", &format!("{}fine\n", fixture.get("a.fake")));
+    assert_eq!(data(&fixture.edit("a.txt", "fine", "ugly")), Value::Null);
+}
+
+#[test]
 fn check_lists_current_problems() {
     let fixture = with(&[], "when = 'check'");
     fixture.put("a.fake", "bad\nodd\n");

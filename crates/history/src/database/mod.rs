@@ -443,6 +443,10 @@ impl OperationLog for Database {
         self.ask(|connection| spans::replaced_spans(connection, operation, path))
     }
 
+    fn linked_versions(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>> {
+        self.with_graph(|along| delta_chain::linked_versions(along, content, limit))
+    }
+
     fn can_rebuild(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
         self.with_graph(|along| delta_chain::can_rebuild(along, content, at_hand))
     }
@@ -455,11 +459,8 @@ impl OperationLog for Database {
         let state = &mut *self.state();
         self.change(state, |connection, cache_update| {
             for OwnedContent { id, bytes } in versions {
-                if let KeepOutcome::Agreed(added) =
-                    keep(&mut SqlBlobStore(connection), *id, &VersionBody::Bytes(bytes), &self.limits)?
-                {
-                    cache_update.added += added;
-                }
+                let kept = keep(&mut SqlBlobStore(connection), *id, &VersionBody::Bytes(bytes), &self.limits)?;
+                cache_update.added += delta_chain::added(kept);
                 cache_update.stored.extend(delta_chain::is_stored(&SqlBlobStore(connection), *id)?.then_some(*id));
             }
             Ok(())

@@ -236,6 +236,11 @@ impl OperationLog for MemoryHistory {
         Ok(data.and_then(|data| replacement::decode_spans(data)))
     }
 
+    fn linked_versions(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>> {
+        let Ok(linked) = delta_chain::linked_versions(&self.inner().blobs, content, limit);
+        Ok(linked)
+    }
+
     fn can_rebuild(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
         let Ok(found) = delta_chain::can_rebuild(&self.inner().blobs, content, at_hand);
         Ok(found)

@@ -14,6 +14,7 @@ from emendate.workspace import Session
 __all__ = ["FORMAT", "Section", "half_of_a_character", "patch", "require_file"]
 
 FORMAT = "apply_patch"
+_QUOTES = ("`", "'", '"')
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,23 @@ class Section:
 
     def lines(self) -> list[str]:
         """The lines of the patch."""
-        moved = [f"*** Move to: {_whole(self.to)}"] if self.to else []
+        moved = [f"*** Move to: {_in_header(self.to)}"] if self.to else []
         body = [self.body.removesuffix("\n")] if self.body else []
-        return [f"*** {self.verb} File: {_whole(self.path)}", *moved, *body]
+        return [f"*** {self.verb} File: {_in_header(self.path)}", *moved, *body]
 
 
 def _whole(path: str) -> str:
     """A name of which no directory is taken for a prefix such as `a/` of git."""
     return f"./{path}" if re.match(r"\w/", path) else path
+
+
+def _in_header(path: str) -> str:
+    """A name as a header has it: in quotes if the parser would take a part of it for what models put around names."""
+    name = _whole(path)
+    if name.endswith("**") or (name[:1] in _QUOTES and name[:1] == name[-1:]):
+        quote = next((quote for quote in "`'" if quote not in name), "")
+        return f"{quote}{name}{quote}"
+    return name
 
 
 def patch(sections: Iterable[Section]) -> str:

@@ -39,8 +39,6 @@ pub(super) enum UnifiedDiffMistake {
     GitName,
     /// The two sides have different names, and nothing says that the file gets a new one.
     NotRenamed,
-    /// A hunk removes the byte order mark of the file.
-    ByteOrderMark,
 }
 
 impl UnifiedDiffMistake {
@@ -67,9 +65,6 @@ impl UnifiedDiffMistake {
             UnifiedDiffMistake::GitName => "`diff --git` names two files; the one that `---` and `+++` name was taken",
             UnifiedDiffMistake::NotRenamed => {
                 "The headers name two files, without `rename from` and `rename to`; the one that exists was edited under its name"
-            }
-            UnifiedDiffMistake::ByteOrderMark => {
-                "The byte order mark that the patch removes was ignored: a file keeps the one that it has"
             }
             UnifiedDiffMistake::OnlyIn => "`Only in …` names a file without its content; nothing was done for it",
         }

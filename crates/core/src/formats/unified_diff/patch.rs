@@ -398,9 +398,6 @@ impl FilePatch {
             if hunk.open.0 == hunk.open.1 && is_idle(&hunk.lines) {
                 idle.push(hunk.source_line);
             } else {
-                if removes_mark(&hunk) && !hunk.only_removes_mark() {
-                    mistakes.add(UnifiedDiffMistake::ByteOrderMark, hunk.source_line);
-                }
                 ops.push(hunk.into_op());
             }
         }
@@ -478,12 +475,6 @@ fn name_of(side: Option<&HeaderSide>, pair: Option<&String>) -> Option<String> {
         Some(side) => side.name.clone(),
         None => pair.cloned(),
     }
-}
-
-/// True if the old side of a hunk begins with a byte order mark, and the new side does not.
-fn removes_mark(hunk: &Hunk) -> bool {
-    let begins = |without| texts_without(&hunk.lines, without).next().is_some_and(|line| line.starts_with('\u{FEFF}'));
-    begins(HunkLineKind::Added) && !begins(HunkLineKind::Removed)
 }
 
 /// True if the old and the new side have the same lines.

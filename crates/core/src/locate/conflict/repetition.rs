@@ -2,8 +2,9 @@
 
 use super::{Clash, ConflictKind};
 use crate::error::Result;
-use crate::locate::op::{HunkLine, Locator, Op};
+use crate::locate::op::{HunkLineKind, Locator, Op};
 use crate::locate::resolve::PlacedOp;
+use crate::text::fold::{self, Normalization};
 use std::collections::HashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -45,7 +46,8 @@ pub(super) fn repeated_hunks(ops: &[Op], placed: &[Result<PlacedOp>]) -> Vec<Cla
         let (Locator::Hunk(hunk), Ok(own)) = (&ops[index].at, own) else { continue };
         let Some(splice) = own.splices.first() else { continue };
         let is_same = |other: usize| {
-            is_hunk_of(&ops[other], &hunk.lines) && placed[other].as_ref().is_ok_and(|it| has_same_places(own, it))
+            matches!(&ops[other].at, Locator::Hunk(it) if it.lines == hunk.lines)
+                && placed[other].as_ref().is_ok_and(|it| has_same_places(own, it))
         };
         let known = first.of(((splice.span.start() as u64) << 32) ^ splice.span.len() as u64, index, is_same);
         if known < index {
@@ -55,18 +57,57 @@ pub(super) fn repeated_hunks(ops: &[Op], placed: &[Result<PlacedOp>]) -> Vec<Cla
     out
 }
 
-/// Returns whether a hunk occurs twice among the operations.
-pub(crate) fn has_repeated_hunks(ops: &[Op]) -> bool {
+/// Returns the edits that occur twice among the operations, perhaps typed with other blanks or quotes, so that they might be
+/// made again in their own result. An identical edit by text is not found there unless its new text has the old one.
+pub(crate) fn repeated_edits(ops: &[Op]) -> Vec<RepeatedEdit> {
+    let identical = repetitions(ops);
+    let is_repeatable = |index: &usize| match &ops[*index].at {
+        Locator::Find(find) => identical[*index].is_none() || ops[*index].text.contains(find.old.trim()),
+        _ => true,
+    };
     let mut first = DuplicateIndex::default();
-    ops.iter().enumerate().any(|(index, op)| {
-        let Locator::Hunk(hunk) = &op.at else { return false };
-        let key = xxh3_64(hunk.old_text().as_bytes()) ^ xxh3_64(hunk.new_text().as_bytes()).rotate_left(32);
-        first.of(key, index, |other| is_hunk_of(&ops[other], &hunk.lines)) < index
-    })
+    let repeated = (0..ops.len()).filter(is_repeatable).filter_map(|index| {
+        let own = retyped(&ops[index])?;
+        let is_same = |other: usize| retyped(&ops[other]).is_some_and(|it| it == own);
+        let known = first.of(xxh3_64(own.as_bytes()), index, is_same);
+        (known < index).then_some(RepeatedEdit { first: known, again: index })
+    });
+    repeated.collect()
 }
 
-fn is_hunk_of(op: &Op, lines: &[HunkLine]) -> bool {
-    matches!(&op.at, Locator::Hunk(hunk) if hunk.lines == lines)
+/// An edit that occurs twice: the indices of both operations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RepeatedEdit {
+    pub(crate) first: usize,
+    pub(crate) again: usize,
+}
+
+/// Returns the lines of a hunk, or both texts of an edit, in the form that remains if they are typed again: without
+/// indentation and runs of blanks, and with plain quotes and dashes.
+fn retyped(op: &Op) -> Option<String> {
+    let mut form = String::new();
+    let mut push = |sign: char, line: &str| {
+        form.push(sign);
+        form.push_str(&fold::normalize(line, Normalization::BlankRuns));
+        form.push('\n');
+    };
+    match &op.at {
+        Locator::Hunk(hunk) => hunk.lines.iter().for_each(|line| push(sign_of(line.kind), &line.text)),
+        Locator::Find(find) => {
+            find.old.lines().for_each(|line| push('<', line));
+            op.text.lines().for_each(|line| push('>', line));
+        }
+        _ => return None,
+    }
+    Some(form)
+}
+
+fn sign_of(kind: HunkLineKind) -> char {
+    match kind {
+        HunkLineKind::Context | HunkLineKind::Bare => ' ',
+        HunkLineKind::Added => '+',
+        HunkLineKind::Removed => '-',
+    }
 }
 
 /// Returns whether two operations replace the same text by the same.

@@ -6,7 +6,7 @@ use super::{
 use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::locate::conflict;
+use crate::locate::conflict::{self, RepeatedEdit};
 use crate::locate::find::{self, INSERTED_BYTES_MAX, SearchIndex, Tier};
 use crate::locate::op::{ExpectedMatches, Hunk, Locator, Op, ResolveSettings};
 use crate::note::Notes;
@@ -217,6 +217,19 @@ impl EditsInTurn<'_> {
             self.failed.push(named(error, index, op, self.ops.len()));
         }
         Ok(None)
+    }
+}
+
+/// True if both occurrences of a repeated edit have a place of their own.
+pub(super) fn have_own_places(base: &Snapshot, ops: &[Op], repeated: RepeatedEdit, settings: ResolveSettings) -> bool {
+    let shared = SearchIndex::new(base);
+    let place_of = |index: usize| {
+        let placed = place(&shared, &ops[index], None, number(index), settings).ok()?;
+        hull(&placed).filter(|_| placed.places() == 1)
+    };
+    match (place_of(repeated.first), place_of(repeated.again)) {
+        (Some(first), Some(again)) => first.1 <= again.0 || again.1 <= first.0,
+        _ => false,
     }
 }
 

@@ -2,7 +2,9 @@ use super::in_turn::{at_once, one_by_one};
 use super::{EXPLAINED_FAILURES_MAX, ResolvedEdit, resolve};
 use crate::code::Code;
 use crate::error::Result;
-use crate::locate::op::{ExpectedMatches, Locator, Op, OpOrder, ResolveSettings, TextQuery};
+use crate::locate::op::{
+    ExpectedMatches, Hunk, HunkLine, HunkLineKind, Locator, Op, OpOrder, ResolveSettings, TextQuery,
+};
 use crate::text::snapshot::Snapshot;
 use crate::work::Meter;
 use proptest::prelude::*;
@@ -86,6 +88,50 @@ fn a_repeated_edit_is_applied_once_though_its_new_text_contains_the_old_one() {
     let resolved = resolve(&base, &[wrap.clone(), wrap], OpOrder::AsNeeded, ResolveSettings::default()).unwrap();
     let text = String::from_utf8_lossy(&resolved.changes.apply(&base)).into_owned();
     assert_eq!(text, "fn one() {}\nif x {\n    fn two() {}\n}\n");
+}
+
+#[test]
+fn an_edit_that_was_typed_twice_is_not_made_in_its_own_result() {
+    let base = Snapshot::from_text("def f():\n    run(a)\n    done()\n");
+    let hunk = |text: &str| {
+        let line = |line: &str| {
+            let (mark, text) = line.split_at(1);
+            let kind = if mark == "+" { HunkLineKind::Added } else { HunkLineKind::Removed };
+            HunkLine { kind, text: text.to_owned() }
+        };
+        Hunk { lines: text.lines().map(line).collect(), source_line: 1, ..Hunk::default() }.into_op()
+    };
+    let wrapping = |indent: &str| {
+        (format!("{indent}run(a)\n"), format!("{indent}if x:\n{indent}    run(a)\n").replace("    ", "\u{A0}\u{A0}  "))
+    };
+    let forms = [wrapping("    "), wrapping("\u{A0}\u{A0}\u{A0}\u{A0}"), wrapping("")];
+    for (first, second) in [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)] {
+        let texts = [first, second].map(|form| op((&*forms[form].0, &*forms[form].1)));
+        let hunks = [first, second].map(|form| {
+            let (old, new) = &forms[form];
+            hunk(&(format!("-{old}") + &new.lines().map(|line| format!("+{line}\n")).collect::<String>()))
+        });
+        for ops in [texts, hunks] {
+            let resolved = resolve(&base, &ops, OpOrder::AsNeeded, ResolveSettings::default());
+            assert!(resolved.is_err(), "{first} {second}: {:?}", resolved.map(|it| it.notes));
+        }
+    }
+    // Edits that look alike may have places of their own.
+    let ops = [
+        hunk("-    run(x)\n+    run(y)\n"),
+        hunk("-        run(x)\n+        run(y)\n"),
+        op(("last = 1", "last = 2")),
+        op(("last = 2", "last = 3")),
+    ];
+    let other = Snapshot::from_text("a:\n    run(x)\nb:\n        run(x)\nlast = 1\n");
+    let resolved = resolve(&other, &ops, OpOrder::AsNeeded, ResolveSettings::default()).unwrap();
+    assert_eq!(resolved.changes.apply(&other), b"a:\n    run(y)\nb:\n        run(y)\nlast = 3\n");
+    // A third edit needs the result.
+    let (wrap, next) = (op(("    run(a)\n", "    if x:\n        run(a)\n")), op(("    if x:\n", "    if y:\n")));
+    let resolve = |ops: &[Op]| resolve(&base, ops, OpOrder::AsNeeded, ResolveSettings::default());
+    assert!(resolve(&[wrap.clone(), wrap.clone(), next.clone()]).is_err());
+    let resolved = resolve(&[wrap, next]).unwrap();
+    assert_eq!(resolved.changes.apply(&base), b"def f():\n    if y:\n        run(a)\n    done()\n");
 }
 
 #[test]

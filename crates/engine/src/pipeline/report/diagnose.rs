@@ -75,12 +75,10 @@ pub(crate) fn diagnose(context: &Context, receipts: &mut [Receipt]) {
         .collect();
     let subjects: Vec<DiagnosisTarget<'_>> =
         of_receipts.iter().filter_map(|(nth, after)| Some(subject(&receipts.get(*nth)?.plan, after))).collect();
-    let (reports, mut elsewhere) = ask_servers(
-        context,
-        &subjects,
-        |server| server.when == ServerTrigger::Edit || (server.when == ServerTrigger::Batch && written > 1),
-        None,
-    );
+    let asks = |server: &LanguageServerConfig| {
+        server.when == ServerTrigger::Edit || (server.when == ServerTrigger::Batch && written > 1)
+    };
+    let (reports, mut elsewhere) = ask_servers(context, &subjects, asks, None);
     let gone: Vec<bool> = subjects.iter().map(|subject| subject.after.is_none()).collect();
     drop(subjects);
     let files = reports.iter().filter(|reports| !reports.is_empty()).count().max(1);
@@ -90,6 +88,23 @@ pub(crate) fn diagnose(context: &Context, receipts: &mut [Receipt]) {
             receipt.diagnosis = Some(Diagnosis { reports, most, elsewhere: std::mem::take(&mut elsewhere) });
         }
     }
+    for receipt in receipts.iter_mut().filter(|receipt| receipt.is_written() && receipt.plan.source.is_some()) {
+        let reports = not_asked(context, &receipt.plan.path, asks);
+        if !reports.is_empty() {
+            receipt.diagnosis = Some(Diagnosis { reports, ..Diagnosis::default() });
+        }
+    }
+}
+
+/// Returns the reports of the servers that would be asked about a large file if all of its text were loaded.
+fn not_asked(context: &Context, path: &SafePath, asks: impl Fn(&LanguageServerConfig) -> bool) -> Vec<ServerReport> {
+    let servers = context.config().servers.iter().filter(|server| asks(server));
+    let servers = servers.filter(|server| server.language(path.relative(), path.absolute()).is_some());
+    let report = |server: &LanguageServerConfig| {
+        let answer = Err(limit_failure("the file is large, so only a part of its text is loaded".to_owned()));
+        ServerReport { server: server.spec.name.clone(), answer }
+    };
+    servers.map(report).collect()
 }
 
 /// Asks all servers concerned about some files at once, within their time or the given one.

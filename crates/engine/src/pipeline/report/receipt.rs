@@ -309,7 +309,10 @@ impl Receipt {
         notes.extend(plan.outcome.notes.iter().cloned());
         notes.extend(of_edits);
         notes.extend(invisible_characters(hunks));
-        notes.extend(curly_quotes(plan.before.text(), hunks));
+        // Of a large file, the text has only some lines.
+        if plan.before.file_summary().is_none_or(|whole| whole.ascii) {
+            notes.extend(curly_quotes(plan.before.text(), hunks));
+        }
         notes
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod feed;
 pub(crate) mod operation_list;
 pub(crate) mod page;
+pub(crate) mod places;
 mod tool_row;
 pub(crate) mod turn_index;
 
@@ -20,9 +21,11 @@ use crate::session::gaps::history_gaps;
 use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
 use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::tools::history::operation_list::{
-    file_data, from_its_source, newest_first, not_changed, one_line, operation_status, row, summary, visible_files,
+    file_data, from_its_source, newest_first, not_changed, one_line, operation_status, row, shown, summary,
+    visible_files,
 };
 use crate::tools::history::page::{HistoryQuery, newest_operations};
+use crate::tools::history::places::{place_asked_for, place_of_change};
 use crate::tools::history::turn_index::TurnIndex;
 use crate::tools::moments::{Moment, NOW_NAME, find_moment};
 use crate::tools::tool_input::ToolInput;
@@ -115,7 +118,7 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let raw = raw_path::take(&mut input)?;
     let args: HistoryInput = formats::from_json(FormatInput::Json(input))?;
     let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
-    let safe_path = path.map(|path| call.resolve_no_follow(path, Access::Read)).transpose()?;
+    let safe_path = path.map(|path| place_asked_for(&call, path)).transpose()?;
     // On a read-only store, in-doubt operations are listed as pending.
     let _ = resolve_all_in_doubt(&call);
     if args.limit == Some(0) {
@@ -379,7 +382,7 @@ fn difference(
     room: FileBudget,
     chosen: Option<&HunkNumbers>,
 ) -> Result<Value> {
-    let safe_path = context.resolve_logged(&file.path)?;
+    let safe_path = place_of_change(context, file)?;
     context.check_access(&safe_path, Access::Read)?;
     let mut hunks = file_hunks(context, root, &safe_path, file, room.patch)?;
     let several = hunks.as_ref().is_some_and(|hunks| hunks.len() > 1);
@@ -387,7 +390,7 @@ fn difference(
         chosen.check(hunks.len(), &safe_path)?;
         hunks.retain(|hunk| chosen.numbers.contains(&hunk.number));
     }
-    let path = safe_path.shown();
+    let path = shown(&file.path);
     let stat = hunks.as_ref().map_or(DiffStat::default(), |hunks| explain::stat(hunks));
     let summary = summary(file, &path);
     let _ = writeln!(text, "{summary}");

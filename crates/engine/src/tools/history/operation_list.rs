@@ -50,10 +50,9 @@ fn why_not_undoable(context: &Context, root: usize, logged: &LogEntry) -> Result
     if !logged.operation.keeps_content {
         return Ok(Some("secret, not kept"));
     }
-    let history = context.history(root);
     for file in &logged.operation.files {
         let Some(before) = file.before else { continue };
-        if history.can_rebuild(before.content, &[])? {
+        if context.history(root).can_rebuild(before.content, &[])? {
             continue;
         }
         // Contents that were not kept may still be in the working files.
@@ -63,7 +62,7 @@ fn why_not_undoable(context: &Context, root: usize, logged: &LogEntry) -> Result
             let Ok(safe_path) = context.resolve_logged(path) else { continue };
             hand.extend(current_side(context, &safe_path).ok().flatten().map(|side| side.content));
         }
-        if !history.can_rebuild(before.content, &hand)? {
+        if !context.can_rebuild(root, before.content, &hand)? {
             return Ok(Some("content not kept"));
         }
     }

@@ -10,6 +10,7 @@ use crate::session::in_doubt::resolve_all_in_doubt;
 use crate::session::outside;
 use crate::session::turns::log_moment;
 use crate::tools::history::operation_list::{self, OperationStatus, reversal_of};
+use crate::tools::history::places::place_of_change;
 use crate::tools::undo::file_states::side_content;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::{Code, Error, Result};
@@ -102,7 +103,7 @@ impl HistoryAccess<'_> {
     let (root, logged) = select::operation(&call, OperationRef::read_name(id)?)?;
     let touched = logged.operation.files.iter().find(|file| *file.path == *path.as_os_str().as_bytes());
     let touched = touched.ok_or_else(|| no_such_side(path, "was not changed by that operation"))?;
-    let safe_path = call.resolve_logged(&touched.path)?;
+    let safe_path = place_of_change(&call, touched)?;
     call.check_access(&safe_path, Access::Read)?;
     let side = match moment {
         OperationSide::Before => touched.before,

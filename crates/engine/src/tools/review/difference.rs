@@ -7,6 +7,7 @@ use crate::context::syntax::language;
 use crate::model::call_context::CallContext;
 use crate::model::hunk_numbers::HUNK_CONTEXT_LINES;
 use crate::tools::history::page::OperationSide;
+use crate::tools::history::places::place_of_change;
 use crate::tools::review::Review;
 use crate::tools::review::large::large_difference;
 use crate::tools::review::scope::{ChangeScope, ScopeChanges};
@@ -177,7 +178,7 @@ pub(crate) fn difference_of(
     operation: Option<u64>,
     bytes: usize,
 ) -> Result<FileDifference> {
-    let path = call.resolve_logged(&file.path)?;
+    let path = place_of_change(&call, file)?;
     call.check_access(&path, Access::Read)?;
     if let Some(found) = large_difference(&call, root, &path, file, bytes)? {
         return Ok(found);
@@ -218,6 +219,8 @@ fn states(
 ) -> Vec<HunkState> {
     let now = match context.load_file(path, None) {
         Ok(now) => now.map(|now| now.snapshot),
+        // The path leads through a link or a file where a directory was.
+        Err(error) if matches!(error.code(), Code::PathInvalid | Code::PathSymlink) => None,
         // The entry is another kind of entry now, or cannot be read.
         Err(_) => return Vec::new(),
     };
@@ -261,7 +264,7 @@ fn colors(call: Call<'_>, path: &SafePath, text: &str, ranges: &[LineRange]) -> 
 /// Returns the bytes of a version, as [`Review::scope_content`] does in a call of its own.
 pub(crate) fn content(context: &Context, scope: &ChangeScope, path: &Path, moment: OperationSide) -> Result<Vec<u8>> {
     let (root, file) = Review { context }.scope_changes(scope)?.of(path)?.clone();
-    let safe_path = context.store().resolve_no_follow(path)?;
+    let safe_path = place_of_change(context, &file)?;
     context.check_access(&safe_path, Access::Read)?;
     let state = match moment {
         OperationSide::Before => file.before,

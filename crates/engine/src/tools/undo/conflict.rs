@@ -54,21 +54,44 @@ impl UndoConflict<'_> {
         if let Some(moved) = later_move(self.call, self.root, path, self.logged.id) {
             return self.error(&format!("{}.", moved.description())).next(moved.advice(self.call, self.logged.id));
         }
+        let restore = self.has_version_before(restored, None).then(|| {
+            let restore = self.restore_call(restored);
+            advice!["To put the file back as it was before this operation, call ", restore, "."]
+        });
+        self.error("the file is gone.").next(self.ways_back(restore, self.removal()))
+    }
+
+    /// Returns the advice to put a file back that is gone, so that a part of it can be undone or redone.
+    pub(super) fn put_back(&self) -> Advice {
+        let removal = self.removal();
+        let restore = removal.as_ref().and_then(|removed| {
+            let removal = UndoConflict { logged: removed, ..*self };
+            let restore = || removal.restore_call(self.path);
+            removal.has_version_before(self.path, None).then(|| {
+                advice![
+                    "To put the file back as it was before it was removed, call ",
+                    restore(),
+                    "; then repeat this call."
+                ]
+            })
+        });
+        self.ways_back(restore, removal)
+    }
+
+    /// Adds the other ways to put a file back to the call that restores it.
+    fn ways_back(&self, restore: Option<Advice>, removal: Option<LogEntry>) -> Advice {
+        // A client without `restore` can undo the operation that removed the file, if it is not that of another session.
+        let removal = removal.filter(|removed| !is_foreign(removed, &self.call.caller.session));
         let calls = [
-            self.has_version_before(restored, None).then(|| {
-                let restore = self.restore_call(restored);
-                advice!["To put the file back as it was before this operation, call ", restore, "."]
-            }),
-            // A client without `restore` can undo the operation that removed the file.
-            self.removal().map(|removed| {
+            restore,
+            removal.map(|removed| {
                 let undo = Phrase::Call("undo", json!({ "id": removed.id.to_string() }));
                 advice!["Call ", undo, ", which puts the removed file back; then repeat this call."]
             }),
             Some(advice!["Create the file again with ", Phrase::Tool("write"), "."]),
             Some(Advice::from("Create the file again with an edit.")),
         ];
-        let advice = calls.into_iter().flatten().reduce(Advice::or).unwrap_or_default();
-        self.error("the file is gone.").next(advice)
+        calls.into_iter().flatten().reduce(Advice::or).unwrap_or_default()
     }
 
     /// The change of a file by the operation. A path behind a link that was a directory then is not in the history.
@@ -87,14 +110,14 @@ impl UndoConflict<'_> {
         Phrase::Call("restore", raw_path::call(path.absolute(), json!({ "id": format!("{}^", self.logged.id) })))
     }
 
-    /// Returns the operation that removed the file, if this session may undo it.
+    /// Returns the operation that removed the file.
     fn removal(&self) -> Option<LogEntry> {
         // The history knows of a removal by others only once the file was looked for.
         record_outside_changes(&self.call, &[FoundContent { path: self.path, content: None }]);
         let filter = OperationFilter { path: Some(key(self.path)), limit: 1, ..OperationFilter::default() };
         let newest = self.call.history(self.root).operations(&filter).ok()?.pop()?;
         let is_removal = newest.operation.files.iter().any(|file| file.path == key(self.path) && file.after.is_none());
-        (is_removal && newest.owner.is_none() && !is_foreign(&newest, &self.call.caller.session)).then_some(newest)
+        (is_removal && newest.owner.is_none()).then_some(newest)
     }
 
     /// Refuses a file behind a link that was a directory when the operation was done, unless it is the file that the

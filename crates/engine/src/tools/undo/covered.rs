@@ -2,9 +2,11 @@
 
 use crate::context::call::Call;
 use crate::tools::undo::author;
+use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::reversal::first_hiding;
 use emendate_core::{Code, Error};
-use emendate_history::{LogEntry, OperationFilter, OperationOutcome, Role};
+use emendate_history::{FileChange, LogEntry, OperationFilter, OperationOutcome, Role};
+use std::iter::once;
 
 /// Later operations of one file that are looked at.
 const LATER_OPERATIONS_MAX: usize = 100;
@@ -14,8 +16,10 @@ const LATER_OPERATIONS_MAX: usize = 100;
 /// afterwards. A later undo is none of them, because its redo can itself be undone.
 pub(super) fn covering(call: Call<'_>, root: usize, logged: &LogEntry) -> Option<LogEntry> {
     let mut later: Vec<LogEntry> = Vec::new();
-    for file in &logged.operation.files {
-        let filter = OperationFilter { path: Some(&file.path), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
+    let moved = |file: &FileChange| MovedFile::follow(&call, root, &file.path, logged.id, &[]).map(|moved| moved.key());
+    let paths = logged.operation.files.iter().flat_map(|file| once(file.path.clone()).chain(moved(file)));
+    for path in paths {
+        let filter = OperationFilter { path: Some(&path), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
         // Without the history there is nothing that could be undone.
         later.extend(call.history(root).operations(&filter).unwrap_or_default());
     }

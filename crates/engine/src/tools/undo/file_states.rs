@@ -75,14 +75,7 @@ pub(crate) fn history_content(
     now: Option<&LoadedFile>,
 ) -> Result<Option<Vec<u8>>> {
     let hand = now.map(LoadedFile::known_content);
-    let others = (0..context.root_count()).filter(|other| *other != root);
-    // A call that changes files of several roots is logged in one of them.
-    for root in std::iter::once(root).chain(others) {
-        if let Some(bytes) = context.history(root).content(state.content, hand.as_slice())? {
-            return Ok(Some(bytes));
-        }
-    }
-    Ok(None)
+    context.version_content(root, state.content, hand.as_slice())
 }
 
 /// Returns the bytes of one side of a change: empty if there is no file, `None` if they are lost. The current file is

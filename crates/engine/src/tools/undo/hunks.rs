@@ -2,7 +2,7 @@
 //! again, carried over to the current version. It is logged as an edit, because the rest of the operation stays.
 
 use crate::context::call::Call;
-use crate::context::history_stores::key;
+use crate::context::history_stores::{key, log_path};
 use crate::context::options::CallOptions;
 use crate::context::policy::Access;
 use crate::context::{Context, LoadedFile};
@@ -16,15 +16,17 @@ use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
 use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::history::operation_list::{from_its_source, not_changed, visible_files};
+use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::conflict::UndoConflict;
 use crate::tools::undo::file_states::{
-    current_state, difference, history_content, is_regular, lines_then, logged_place, not_kept, with_same_codec,
+    current_state, difference, history_content, is_regular, is_same_content, lines_then, logged_place, not_kept,
+    with_same_codec,
 };
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::later_move::later_move;
 use crate::tools::undo::restore::{RestoreInput, may_replace};
 use crate::tools::undo::select::{self, OperationRef, choose_one, foreign, is_foreign, session_filter, still_running};
-use emendate_core::{Advice, ChangeSet, Code, Error, Presence, Result, Snapshot, TieBreak, explain};
+use emendate_core::{Advice, ChangeSet, Code, Error, Phrase, Presence, Result, Snapshot, TieBreak, advice, explain};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileState, LogEntry, Role};
 use serde_json::Value;
@@ -37,6 +39,9 @@ const COMPARED_HUNKS_MAX: usize = 32;
 
 /// Bytes of a version up to which hunks are compared with the current file for display.
 const COMPARED_BYTES_MAX: usize = 1 << 20;
+
+/// Files of an operation that are followed to find the one that has a new path.
+const FOLLOWED_FILES_MAX: usize = 100;
 
 /// The state of a hunk: whether the current file has its change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +77,8 @@ pub(super) struct HunkSelection<'a> {
     action: HunkAction,
     /// The options of a call for which a model must have read the file.
     read_by: Option<&'a CallOptions>,
+    /// Says that the file was moved since.
+    moved: Option<String>,
 }
 
 /// Undoes or redoes hunks of one file of an operation.
@@ -93,8 +100,8 @@ pub(super) fn undo_hunks(
     let is_undo = matches!(logged.operation.role, Role::Undo(_));
     let action = if args.redo && !is_undo { HunkAction::Apply } else { HunkAction::Reverse };
     let hunks = HunkNumbers::new(logged.id, args.hunks.as_deref().unwrap_or_default())?;
-    let (file, safe_path) = changed_text(&call, &logged, path)?;
-    let selection = HunkSelection { root, logged, file, path: safe_path, hunks, action, read_by: None };
+    let (file, safe_path, moved) = changed_text_now(&call, root, &logged, path)?;
+    let selection = HunkSelection { root, logged, file, path: safe_path, hunks, action, read_by: None, moved };
     change_hunks(call, origin, &selection, args.dry_run || call.caller.dry_run)
 }
 
@@ -118,7 +125,7 @@ pub(crate) fn change_merged_hunks(
     call.check_access(&path, Access::Write)?;
     let hunks = HunkNumbers { of_several: true, ..HunkNumbers::new(logged.id, numbers)? };
     let action = if redo { HunkAction::Apply } else { HunkAction::Reverse };
-    let selection = HunkSelection { root, logged, file, path, hunks, action, read_by: None };
+    let selection = HunkSelection { root, logged, file, path, hunks, action, read_by: None, moved: None };
     change_hunks(call, origin, &selection, call.caller.dry_run)
 }
 
@@ -135,7 +142,7 @@ pub(super) fn hunks_to_restore<'a>(
     let action = if named.before { HunkAction::Reverse } else { HunkAction::Apply };
     let hunks = HunkNumbers::new(logged.id, numbers)?;
     let (file, path) = changed_text(context, &logged, Some(path.absolute()))?;
-    Ok(HunkSelection { root, logged, file, path, hunks, action, read_by: Some(options) })
+    Ok(HunkSelection { root, logged, file, path, hunks, action, read_by: Some(options), moved: None })
 }
 
 /// Finds the file of an operation, and checks that it was a regular file before and after.
@@ -159,6 +166,48 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
     }
     let safe_path = logged_place(context, &file.path)?;
     Ok((file, safe_path))
+}
+
+/// Finds the file of an operation as [`changed_text`] does. If later operations moved it, and nothing is at its former
+/// path, it is where they brought it, and a note says so. Its new path names it as well.
+fn changed_text_now(
+    context: &Context,
+    root: usize,
+    logged: &LogEntry,
+    path: Option<&Path>,
+) -> Result<(FileChange, SafePath, Option<String>)> {
+    let follow = |file: &FileChange| MovedFile::follow(context, root, &file.path, logged.id, &[]);
+    let (mut found, mut is_by_new_path) = (changed_text(context, logged, path), false);
+    if let (Err(_), Some(named)) = (&found, path.and_then(|path| context.resolve_no_follow(path, Access::Write).ok())) {
+        let is_named = |file: &&FileChange| follow(file).is_some_and(|moved| moved.key() == key(&named));
+        let mut files = visible_files(logged).take(FOLLOWED_FILES_MAX).filter(is_named);
+        if let (Some(only), None) = (files.next(), files.next()) {
+            (found, is_by_new_path) = (changed_text(context, logged, Some(log_path(&only.path))), true);
+        }
+    }
+    let (file, place) = found?;
+    let now = current_state(context, &place);
+    if !is_by_new_path && now.as_ref().is_ok_and(|now| is_same_content(now, file.after)) {
+        return Ok((file, place, None));
+    }
+    match follow(&file).filter(|moved| matches!(current_state(context, &moved.place), Ok(CurrentState::File(_)))) {
+        Some(moved) if !is_by_new_path && !matches!(now, Ok(CurrentState::Nothing)) => {
+            let what = format!("The hunks of operation {} cannot be changed: {}", logged.id, moved.covered());
+            Err(Error::new(Code::OperationConflict, what).evidence(place.shown()).next(
+                advice![
+                    "Name the file that is meant: repeat the call with ",
+                    Phrase::Set("file_path", moved.place.shown().into()),
+                    "."
+                ]
+                .or("Make the change with an edit."),
+            ))
+        }
+        Some(moved) => {
+            let note = moved.note(&file.path);
+            Ok((FileChange { path: moved.key(), ..file }, moved.place, Some(note)))
+        }
+        None => Ok((file, place, None)),
+    }
 }
 
 /// Returns the file of an operation on one file, which it may have moved.
@@ -223,6 +272,7 @@ fn plan_hunks(call: Call<'_>, selection: &HunkSelection<'_>, now: LoadedFile) ->
     let lines = lines_then(call, &selection.path, &now.snapshot, &changes);
     let mut plan = FilePlan::edit(selection.path.clone(), now, without_ops(changes), lines);
     plan.outcome.merged = merged;
+    plan.outcome.notes.extend(selection.moved.clone());
     Ok(plan)
 }
 
@@ -399,10 +449,14 @@ impl HunkSelection<'_> {
 
     /// Refuses a path at which no file is.
     fn no_file(&self, call: Call<'_>, now: &CurrentState) -> Error {
-        let moved = later_move(call, self.root, &self.file.path, self.logged.id);
-        match moved.filter(|_| matches!(now, CurrentState::Nothing)) {
-            Some(moved) => self.conflict(&format!("{}.", moved.description()), moved.advice(call, self.logged.id)),
-            None => self.conflict("the file is gone, or something else is there now.", "Restore the file first."),
+        let HunkSelection { root, logged, file, path, .. } = self;
+        if !matches!(now, CurrentState::Nothing) {
+            return self
+                .conflict("something else is there now.", "Move or remove what is there now, then repeat the call.");
+        }
+        match later_move(call, *root, &file.path, logged.id) {
+            Some(moved) => self.conflict(&format!("{}.", moved.description()), moved.advice(call, logged.id)),
+            None => self.conflict("the file is gone.", UndoConflict { call, root: *root, logged, path }.put_back()),
         }
     }
 

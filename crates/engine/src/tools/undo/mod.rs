@@ -1,6 +1,7 @@
 //! The tools `undo` and `restore`: an operation is undone in all of its files or none; one file is restored to an
 //! earlier version. Both are operations themselves, so both can be undone.
 
+mod carried;
 mod conflict;
 mod covered;
 pub(crate) mod file_states;
@@ -34,13 +35,15 @@ use crate::tools::outputs::{CHANGED_FILE, SEVERAL_FILES};
 use crate::tools::review::turn::effective_operations;
 use crate::tools::tool::{Annotations, REST_OF_FILES, Tool};
 use crate::tools::tool_input::ToolInput;
+use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::covered::{changed_by, covering, replaced_by};
 use crate::tools::undo::hunks::undo_hunks;
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::select::choose;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Advice, Code, Error, Phrase, Result, advice};
-use emendate_history::{LogEntry, Operation, OperationId, Role};
+use emendate_fs::SafePath;
+use emendate_history::{FileChange, LogEntry, Operation, OperationId, Role};
 use schemars::schema_for;
 use serde_json::Value;
 use std::path::Path;
@@ -204,7 +207,8 @@ fn take_back(
         Role::Undo(_) => Role::Redo(newest.id),
         Role::Edit | Role::Redo(_) => Role::Undo(newest.id),
     };
-    let locks = call.lock_paths(reversed_files::paths(all));
+    let moved = moved_paths(&call, root, all);
+    let locks = call.lock_paths(reversed_files::paths(all).chain(moved.iter().map(SafePath::absolute)));
     let also: Vec<OperationId> = older.iter().map(|logged| logged.id).collect();
     let origin = CallOrigin { role, also: &also, ..origin };
     let mut check = || is_still_done(&call, root, all).inspect_err(|_| *overtaken = true);
@@ -242,6 +246,19 @@ fn take_back(
     }
     drop(locks);
     Ok(receipts)
+}
+
+/// Returns the paths to which later operations moved the files of these.
+fn moved_paths(context: &Context, root: usize, all: &[LogEntry]) -> Vec<SafePath> {
+    let files = all.iter().flat_map(|logged| logged.operation.files.iter().map(move |file| (logged.id, file)));
+    let is_gone = |file: &FileChange| {
+        let place = context.resolve_logged(&file.path);
+        file.after.is_some() && place.is_ok_and(|place| matches!(context.store().metadata(&place), Ok(None)))
+    };
+    let moved = files
+        .filter(|(_, file)| is_gone(file))
+        .filter_map(|(id, file)| MovedFile::follow(context, root, &file.path, id, all).map(|moved| moved.place));
+    moved.collect()
 }
 
 /// Logs the undo of operations whose files are already in the state before them, so that the next undo continues

@@ -6,10 +6,11 @@ use crate::context::history_stores::log_path;
 use crate::model::call_handle::CallPhase;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, SourceFile, TargetState};
 use crate::pipeline::plan::line_ends::with_line_ends_before;
+use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::conflict::UndoConflict;
 use crate::tools::undo::file_states::{
-    ReplacedContent, check_undone, history_content, is_same_content, lines_then, logged_place, logged_place_below_link,
-    not_kept, putting, with_same_codec,
+    ReplacedContent, check_undone, history_content, is_regular, is_same_content, lines_then, logged_place,
+    logged_place_below_link, not_kept, putting, to_bytes, with_same_codec,
 };
 use crate::tools::undo::hunks::{HunkAction, HunkSides};
 use crate::tools::undo::large::plan_big_undo;
@@ -203,8 +204,32 @@ impl Reversal<'_> {
         if gone { Ok(CurrentState::Nothing) } else { Err(error) }
     }
 
-    /// Reverses the change of a file that was not moved.
+    /// Reverses the change of a file that the operation did not move. If later ones did, it is reversed where it is now.
     fn single(&self, file: &FileChange) -> Result<Option<FilePlan>> {
+        let Some(moved) = self.moved_since(file)? else { return self.at_its_path(file, None) };
+        let mut plan = self.at_its_path(&FileChange { path: moved.key(), ..file.clone() }, Some(&moved))?;
+        if let Some(plan) = &mut plan {
+            plan.outcome.notes.push(moved.note(&file.path));
+        }
+        Ok(plan)
+    }
+
+    /// Returns where a text is now that later operations moved, if nothing is at its former path.
+    fn moved_since(&self, file: &FileChange) -> Result<Option<MovedFile>> {
+        if !is_regular(file) || !matches!(self.current(&self.place(&file.path)?)?, CurrentState::Nothing) {
+            return Ok(None);
+        }
+        let is_other = |moved: &MovedFile| self.logged.operation.files.iter().all(|other| other.path != moved.key());
+        let is_there = |moved: &MovedFile| matches!(self.current(&moved.place), Ok(CurrentState::File(_)));
+        Ok(self.follow(file).filter(|moved| is_other(moved) && is_there(moved)))
+    }
+
+    fn follow(&self, file: &FileChange) -> Option<MovedFile> {
+        MovedFile::follow(&self.call, self.root, &file.path, self.logged.id, self.all)
+    }
+
+    /// Reverses the change of a file at its path, which is that to which later operations moved it, if it was `moved`.
+    fn at_its_path(&self, file: &FileChange, moved: Option<&MovedFile>) -> Result<Option<FilePlan>> {
         let path = self.place(&file.path)?;
         let now = self.current(&path)?;
         let bits = reversed_mode(file.before, file.after, &now);
@@ -221,7 +246,7 @@ impl Reversal<'_> {
         };
         let mut kept = None;
         let bytes = match (&now, file.after) {
-            (CurrentState::File(opened), _) if self.settled.borrow().contains(&file.path) => {
+            (CurrentState::File(opened), _) if moved.is_none() && self.settled.borrow().contains(&file.path) => {
                 opened.snapshot.raw().to_vec()
             }
             _ if is_same_content(&now, file.after) => self.content(&path, before, &now)?,
@@ -231,8 +256,16 @@ impl Reversal<'_> {
                 if is_same_content(&now, Some(before)) {
                     opened.snapshot.raw().to_vec()
                 } else {
+                    if let Some(moved) = self.follow(file) {
+                        return Err(self.conflict(&path).refuse(&moved.covered(), Some(opened)));
+                    }
                     let recorded = RecordedChanges::read(&self.call, self.root, &path, &file.path);
-                    if let Some(bytes) = self.recorded_version(&recorded, opened)? {
+                    let version = match moved {
+                        None => self.recorded_version(&recorded, opened)?,
+                        // Those of the call that changed the file at another path are not among the operations on this one.
+                        Some(_) => None,
+                    };
+                    if let Some(bytes) = version {
                         self.settled.borrow_mut().insert(file.path.clone());
                         bytes
                     } else {
@@ -372,7 +405,7 @@ impl Reversal<'_> {
         };
         let seen = with_same_codec(&now.snapshot, seen);
         let hand = [KnownContent { id: seen.id(), bytes: seen.raw() }, now.known_content()];
-        let target = self.call.history(self.root).content(before.content, &hand)?;
+        let target = self.call.version_content(self.root, before.content, &hand)?;
         let target = target.ok_or_else(|| not_kept(path, self.logged))?;
         let target = with_same_codec(&seen, target);
         if [&seen, &target, &now.snapshot].iter().any(|it| it.is_binary()) {

@@ -429,3 +429,39 @@ fn restore_by_an_operation_of_another_root_finds_the_last_change_of_the_file() {
     ok(engine.call(&person(), "restore", json!({ "file_path": one, "id": id })));
     assert_eq!(fs::read_to_string(&one).unwrap(), "2\n4\n");
 }
+
+/// The changes that lead from the current version to an older one are in both logs by turns.
+#[test]
+fn content_is_rebuilt_from_the_logs_of_both_roots() {
+    let TwoRoots { base, roots, .. } = &TwoRoots::new();
+    let lines: String = (0..60).map(|line| format!("line {line}\n")).collect();
+    for root in roots {
+        fs::write(root.join("f"), &lines).unwrap();
+    }
+    let engine = Engine::open(roots, StateLocation::Directory(base.join("state")), Config::default()).unwrap();
+    let two = roots[1].join("f");
+    let both = |line: usize| {
+        let part = |root: &str| format!("*** Update File: {root}/f\n@@\n-line {line}\n+LINE {line}\n");
+        let patch = format!("*** Begin Patch\n{}{}*** End Patch\n", part("one"), part("two"));
+        name_of(&ok(engine.call(&person(), "apply", json!({ "input": patch, "directory": base }))))
+    };
+    let alone = |line: usize| {
+        let (old, new) = (format!("line {line}\n"), format!("LINE {line}\n"));
+        ok(engine.call(&person(), "edit", json!({ "file_path": two, "old_string": old, "new_string": new })));
+    };
+    let first = both(10);
+    alone(20);
+    both(30);
+    alone(40);
+    both(50);
+    let history = data(&ok(engine.call(&person(), "history", json!({ "file_path": two, "limit": 1000 }))));
+    for row in history["operations"].as_array().unwrap() {
+        assert_eq!(row["undoable"], true, "{row}");
+    }
+    ok(engine.call(&person(), "undo", json!({ "id": first })));
+    let expected = lines.replace("line 20\n", "LINE 20\n").replace("line 30\n", "LINE 30\n");
+    let expected = expected.replace("line 40\n", "LINE 40\n").replace("line 50\n", "LINE 50\n");
+    assert_eq!(fs::read_to_string(&two).unwrap(), expected);
+    ok(engine.call(&person(), "restore", json!({ "file_path": two, "id": format!("{first}^") })));
+    assert_eq!(fs::read_to_string(&two).unwrap(), lines);
+}

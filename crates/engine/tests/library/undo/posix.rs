@@ -2,6 +2,7 @@
 
 use crate::fixture::{mode_of, set_mode};
 use crate::undo::fixture::{UndoFixture, caller, code, name_of, ok, person};
+use emendate::{ChangeScope, FileDifference, HunkState};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
@@ -46,6 +47,43 @@ fn owner_and_attributes_of_a_removed_file_are_restored() {
     assert_eq!(attributes(&fixture.path("deleted")), before[0]);
     ok(fixture.call(&agent, "undo", json!({ "last": 2, "any_session": true })));
     assert_eq!(state(&fixture), before);
+}
+
+#[test]
+fn files_behind_a_new_link_are_shown_by_their_former_names() {
+    let fixture = UndoFixture::new();
+    let outside = tempfile::tempdir().unwrap();
+    for directory in ["lib", "lib2"] {
+        fs::create_dir(fixture.path(directory)).unwrap();
+    }
+    fixture.put("lib/a", "one\n");
+    fixture.put("lib2/a", "another\n");
+    let snapshot = || ok(fixture.call(&person(), "snapshot", json!({})));
+    snapshot();
+    fs::remove_dir_all(fixture.path("lib")).unwrap();
+    std::os::unix::fs::symlink("lib2", fixture.path("lib")).unwrap();
+    snapshot();
+    let former = fixture.path("lib/a");
+    let history = |input: serde_json::Value| ok(fixture.call(&person(), "history", input)).text();
+    for target in [Path::new("lib2"), outside.path()] {
+        fs::remove_file(fixture.path("lib")).unwrap();
+        std::os::unix::fs::symlink(target, fixture.path("lib")).unwrap();
+        for input in [json!({ "id": "1" }), json!({ "id": "1", "file_path": former }), json!({ "file_path": former })] {
+            let shown = history(input);
+            assert!(shown.contains(&former.display().to_string()) && !shown.contains("lib2/a"), "{shown}");
+        }
+        let review = fixture.engine().review();
+        let changes = review.scope_changes(&ChangeScope::Operation("1".to_owned())).unwrap();
+        let FileDifference::Text(text) = review.difference(&person(), &changes, &former, 10_000).unwrap() else {
+            panic!("The content was kept.");
+        };
+        assert_eq!(text.states, [HunkState::InEffect], "{target:?}");
+    }
+    // The file behind the link has a history of its own.
+    fs::remove_file(fixture.path("lib")).unwrap();
+    std::os::unix::fs::symlink("lib2", fixture.path("lib")).unwrap();
+    ok(fixture.edit(&person(), "lib2/a", "another", "changed"));
+    assert!(history(json!({ "file_path": former })).contains("lib2/a"));
 }
 
 #[test]

@@ -10,6 +10,8 @@ use crate::locate::find::tier::{RULES, windows};
 use crate::locate::find::{Tier, failure, typo};
 use crate::locate::op::{HunkLine, HunkLineKind};
 use crate::text::fold::{self, is_blank};
+use crate::work;
+use core::ops::Range;
 use std::rc::Rc;
 
 /// Maximum number of lines dropped at either end.
@@ -59,11 +61,8 @@ pub(super) fn seek_with_less_context<'s>(
         }
         if !found.is_empty() {
             found.sort_by_key(|it| it.lines.start);
-            return Ok(Some(HunkMatches {
-                tier: Tier::Drift,
-                candidates: found,
-                notes: vec![note(cut.0, cut.1)].into(),
-            }));
+            let notes = vec![note(seeker, DroppedContext { front: cut.0, back: cut.1 }, &found[0].lines)];
+            return Ok(Some(HunkMatches { tier: Tier::Drift, candidates: found, notes: notes.into() }));
         }
     }
     Ok(None)
@@ -88,13 +87,23 @@ fn is_weak(seeker: &Seeker<'_>, DroppedContext { front, back }: DroppedContext) 
     front > 0 && back > 0 && kept_context(seeker, front, back, 1) < dropped_lines(seeker, front, back).count()
 }
 
-fn note(front: usize, back: usize) -> String {
-    let at = match (front, back) {
+/// Says which lines were dropped, and whether the file has some of them.
+fn note(seeker: &Seeker<'_>, DroppedContext { front, back }: DroppedContext, place: &Range<usize>) -> String {
+    let which = match (front, back) {
         (front, 0) => format!("the first {}", count_of_lines(front)),
         (0, back) => format!("the last {}", count_of_lines(back)),
         (front, back) => format!("the first {} and the last {}", count_of_lines(front), count_of_lines(back)),
     };
-    format!("Context of the hunk is not in the file and was ignored: {at}.")
+    let dropped: Vec<&str> = dropped_lines(seeker, front, back).map(str::trim).collect();
+    let is_dropped = |at: &usize| dropped.contains(&seeker.index.line(*at).trim());
+    let lines = (0..seeker.index.lines().count()).take_while(|_| !work::spend_or_end(1));
+    let nearest = lines.filter(is_dropped).min_by_key(|at| at.abs_diff(place.start));
+    let Some(at) = nearest else {
+        return format!("Context of the hunk is not in the file and was ignored: {which}.");
+    };
+    let has_words = fold::count_alnum(seeker.index.line(at), 1) > 0;
+    let line = if has_words { format!(" Line {} of the file has some of it.", at + 1) } else { String::new() };
+    format!("Context of the hunk does not fit its place and was ignored: {which}.{line}")
 }
 
 /// Returns a number of lines in words.

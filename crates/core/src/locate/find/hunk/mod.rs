@@ -256,6 +256,7 @@ fn only_match(index: &SearchIndex<'_>, hunk: &Hunk, matches: HunkMatches) -> Res
             notes.push(format!("Found at line {line}; the header says {stated}."));
         }
     }
+    notes.extend(scope::note_below_block(index, &hunk.scopes, candidate.lines.start));
     if candidate.lines.end == index.lines().count() {
         end_as_said(index, hunk, candidate.lines.start > 0, &mut hit.edits);
     }

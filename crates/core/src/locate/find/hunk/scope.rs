@@ -108,6 +108,18 @@ pub(super) fn anchors(index: &SearchIndex<'_>, scopes: &[String]) -> Result<Rc<S
     found
 }
 
+/// Returns a note about a place below the block of its anchor; `None` if the anchor begins no block, so that all lines
+/// below it are meant.
+pub(super) fn note_below_block(index: &SearchIndex<'_>, scopes: &[String], first: usize) -> Option<String> {
+    let found = anchors(index, scopes).ok()?;
+    let (name, anchor) = (scopes.last()?, found.anchor_of(first)?);
+    if found.nearness(first) != Some(Nearness::Below) {
+        return None;
+    }
+    let last = block(index, anchor).rev().find(|at| !is_blank(index.line(*at)))?;
+    Some(format!("The place is below the block of `@@ {}`, which is lines {}-{}.", name.trim(), anchor + 1, last + 1))
+}
+
 fn nested(index: &SearchIndex<'_>, scopes: &[String]) -> Result<ScopeAnchors, usize> {
     let mut within: Option<ScopeAnchors> = None;
     for (nth, scope) in scopes.iter().enumerate() {

@@ -307,6 +307,35 @@ fn place_after_an_anchor_is_reported() {
     assert!(resolved.ops[0].notes.is_empty(), "{:?}", resolved.ops[0].notes);
 }
 
+/// Returns the notes about the only hunk.
+fn notes(file: &str, hunk: Hunk) -> Vec<String> {
+    let (_, resolved) = run(file.as_bytes(), &[hunk]).unwrap_or_else(|error| panic!("{error}"));
+    resolved.ops[0].notes.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn note_about_dropped_context_says_where_the_file_has_it() {
+    let file = "alpha_line()\nbeta_line()\nother_line()\ngamma_line()\nomega_line()\n";
+    let dropped =
+        |context: &str| notes(file, at(9, &format!("{context}\n-gamma_line()\n+delta_line()\n omega_line()")));
+    let absent = "Context of the hunk is not in the file and was ignored: the first 1 line.";
+    assert_eq!(dropped(" missing_line()")[0], absent);
+    let there = "Context of the hunk does not fit its place and was ignored: the first 2 lines. Line 2 of the file has some \
+                 of it.";
+    assert_eq!(dropped(" beta_line()\n missing_line()")[0], there);
+}
+
+#[test]
+fn place_below_the_block_of_an_anchor_is_reported() {
+    let file = "import os\n\ndef f():\n    x = 1\n\nrun()\nlog()\n";
+    let change = "-run()\n+run(1)";
+    let below_block = "The place is below the block of `@@ def f():`, which is lines 3-4.";
+    assert_eq!(notes(file, below(&["def f():"], change)), [below_block]);
+    assert!(notes(file, below(&["import os"], change)).is_empty());
+    assert!(notes(file, below(&["run()"], "-log()\n+log(1)")).is_empty());
+    assert!(notes(file, below(&["def f():"], "-    x = 1\n+    x = 2")).is_empty());
+}
+
 #[test]
 fn failure_describes_the_place_the_hunk_points_at() {
     let done = APP.replace("        pass", "        self.values = None");
