@@ -35,7 +35,7 @@ mod _emendate {
         text_formats,
     };
     #[pymodule_export]
-    use super::workspace::{NativeHandle, NativeWorkspace, profile_rows, tool_rows};
+    use super::workspace::{NativeHandle, NativeWorkspace, profile_rows, session_parameters, tool_rows};
     use pyo3::prelude::*;
 
     #[pymodule_init]
