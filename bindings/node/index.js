@@ -1,7 +1,7 @@
 // emendate: the engine in Node. Calls run on threads of Node's pool and return promises.
 import { fileURLToPath } from 'node:url'
 import { CallError, ContentError, errorOf } from './errors.js'
-import { native } from './loader.js'
+import { FOR_PROFILE, native } from './loader.js'
 import { encoded, entries, opened, requireWellFormed, textFunctions } from './text.js'
 
 export { AppliedFiles, TextDiff } from './text.js'
@@ -202,6 +202,10 @@ export class Session {
 
   withSignal(signal) {
     return this.#with({}, signal)
+  }
+
+  [FOR_PROFILE](profile) {
+    return this.#with({ profile })
   }
 
   async #run(method, input, signal = this.#signal) {
