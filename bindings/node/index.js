@@ -244,7 +244,7 @@ export class Session {
 
   async call(tool, input, { profile, signal = this.#signal } = {}) {
     const given = typeof input === 'string' ? input.replace(HALF_PAIR, escape) : JSON.stringify(input ?? {})
-    const parts = await this.#run('call', { tool, input: given, profile }, signal)
+    const parts = await this.#run('call', { tool: tool.replace(HALF_PAIR, escape), input: given, profile }, signal)
     const reply = new Reply(parts)
     if (reply.code === 'call.cancelled' && signal?.aborted) throw aborted(reply.error, signal)
     return reply

@@ -6,7 +6,7 @@ import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError'
 import { EmendError } from '../errors.js'
 import { callTool } from './approval.js'
 import { FOR_PROFILE } from '../loader.js'
-import { FORMAT, patchOf } from './patches.js'
+import { FORMAT, patchOf, requireWhole } from './patches.js'
 import { shownError, shownReply } from './paths.js'
 import { viewWindow } from './views.js'
 
@@ -72,6 +72,11 @@ export class MemoryCommands {
 
   /** The path of a memory. Those that lead out of the workspace are refused by the engine. */
   #path(path) {
+    try {
+      requireWhole(path)
+    } catch (error) {
+      throw new ToolError(String(error))
+    }
     if ((path !== MEMORY && !path.startsWith(`${MEMORY}/`)) || path.split('/').includes('..')) {
       throw new ToolError(`Paths of memories begin with ${MEMORY} and stay below it. ${path} does not.`)
     }

@@ -1,6 +1,6 @@
 // deepagents: a backend.
 import { FOR_PROFILE } from '../loader.js'
-import { FORMAT, patchOf } from './patches.js'
+import { FORMAT, patchOf, requireWhole } from './patches.js'
 import { shown, shownError } from './paths.js'
 
 const LISTED_MAX = 100_000
@@ -19,6 +19,7 @@ export class EmendBackend {
   }
 
   #path(path) {
+    requireWhole(path)
     return `${this.#root}/${path.replace(/^\/+/, '')}`
   }
 
@@ -111,6 +112,7 @@ export class EmendBackend {
 
   write(filePath, content) {
     return this.#result(async () => {
+      requireWhole(content)
       await this.#session.write(this.#path(filePath), content)
       return { path: filePath, filesUpdate: null }
     })
@@ -118,6 +120,7 @@ export class EmendBackend {
 
   edit(filePath, oldString, newString, replaceAll = false) {
     return this.#result(async () => {
+      requireWhole(oldString, newString)
       const done = await this.#session.edit(this.#path(filePath), oldString, newString, { replaceAll })
       return { path: filePath, filesUpdate: null, occurrences: done.places }
     })

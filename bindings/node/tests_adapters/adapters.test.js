@@ -250,6 +250,15 @@ test('deepagents: advice names the tools of the agent', async () => {
   const listed = (await backend.ls('/a.py')).error
   const outside = (await backend.write('/../x', 'y')).error
   for (const text of [unread, ambiguous, again, listed, outside]) assert.ok(!text.includes(directory), text)
+  // Half of a character, as in a call that was cut off.
+  const half = [
+    await backend.edit('/a.py', 'x', '\ud83d'),
+    await backend.write('/b', '\ud83d'),
+    await backend.read('/\ud83d'),
+    await backend.grep('x', '/\ud83d'),
+  ]
+  for (const { error } of half) assert.ok(error.includes('half of a character') && !error.includes('toWellFormed'), error)
+  assert.equal((await backend.uploadFiles([['/\ud83d', Buffer.from('x')]]))[0].error, 'permission_denied')
 })
 
 test('the hosted apply_patch: advice names no tool that was not offered', async () => {
@@ -263,6 +272,8 @@ test('the hosted apply_patch: advice names no tool that was not offered', async 
   for (const name of ['read_file', 'write', 'old_string', 'overwrite', 'ask a person']) {
     assert.ok(!said.join('\n').includes(name), `${name}: ${said.join('\n')}`)
   }
+  const half = await editor.updateFile({ ...update, diff: '@@\n-x\n+\ud83d\n' })
+  assert.ok(half.status === 'failed' && half.output.includes('half of a character'), half.output)
 })
 
 test('deepagents: the backend', async () => {
