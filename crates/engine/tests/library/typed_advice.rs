@@ -153,7 +153,9 @@ fn fields(schema: &Value, out: &mut BTreeSet<String>) {
 /// calls of tools are left out.
 fn table_names(advice: &str) -> Vec<String> {
     let mut names: BTreeSet<String> = TOOLS.iter().map(|tool| tool.name.to_owned()).collect();
-    TOOLS.iter().for_each(|tool| fields(&Value::Object(tool.schema()), &mut names));
+    for tool in TOOLS {
+        fields(&Value::Object(tool.schema()), &mut names);
+    }
     let calls: Vec<&str> = advice.split("`session.call(").collect();
     let plain: String = calls
         .iter()
