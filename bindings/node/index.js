@@ -1,7 +1,7 @@
 // emendate: the engine in Node. Calls run on threads of Node's pool and return promises.
 import { fileURLToPath } from 'node:url'
 import { CallError, ContentError, errorOf } from './errors.js'
-import { native } from './loader.js'
+import { FOR_PROFILE, native } from './loader.js'
 import { encoded, entries, opened, requireWellFormed, textFunctions } from './text.js'
 
 export { AppliedFiles, TextDiff } from './text.js'
@@ -204,6 +204,10 @@ export class Session {
     return this.#with({}, signal)
   }
 
+  [FOR_PROFILE](profile) {
+    return this.#with({ profile })
+  }
+
   async #run(method, input, signal = this.#signal) {
     const [rules, json] = [encoded(this.#rules), encoded(input)]
     return run(handle => this.#native.run(rules, method, json, handle), signal)
@@ -240,7 +244,7 @@ export class Session {
 
   async call(tool, input, { profile, signal = this.#signal } = {}) {
     const given = typeof input === 'string' ? input.replace(HALF_PAIR, escape) : JSON.stringify(input ?? {})
-    const parts = await this.#run('call', { tool, input: given, profile }, signal)
+    const parts = await this.#run('call', { tool: tool.replace(HALF_PAIR, escape), input: given, profile }, signal)
     const reply = new Reply(parts)
     if (reply.code === 'call.cancelled' && signal?.aborted) throw aborted(reply.error, signal)
     return reply

@@ -32,3 +32,6 @@ function load() {
 }
 
 export const native = load()
+
+/** The name of a method of sessions for adapters: the session with errors that name the tools of a profile. */
+export const FOR_PROFILE = Symbol('forProfile')

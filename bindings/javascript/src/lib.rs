@@ -8,7 +8,7 @@ mod options;
 mod outcome;
 
 use emendate_core::formats::print::PRINT_FORMATS;
-use emendate_core::{ApplyOptions, Code, Error};
+use emendate_core::{ApplyOptions, ArgumentStyle, Code, Error};
 use options::{OptionSet, TextOptions};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -86,6 +86,7 @@ fn dispatch(name: &str, json: &str) -> Result<Value, Error> {
         "textFormats" => {
             Ok(emendate_core::formats::text_formats().map(|format| format.spec().name).collect::<Vec<_>>().into())
         }
+        "functionParameters" => Ok(json!(emendate_core::function_parameters(ArgumentStyle::JavaScript))),
         "printFormats" => Ok(PRINT_FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().into()),
         _ => Err(Error::new(Code::CallInvalid, format!("There is no function `{name}`."))),
     }

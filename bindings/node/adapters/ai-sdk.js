@@ -48,8 +48,9 @@ export function applyPatch(session, { approve } = {}) {
       if (!(error instanceof EmendError)) throw error
       return { status: 'failed', output: String(error) }
     }
-    // The names that a model knows which has the hosted tool.
-    const reply = await callTool(session, 'apply_patch', input, { profile: 'codex', approve, signal: abortSignal })
+    // A model with the hosted tool may have no other.
+    const options = { profile: 'hosted_apply_patch', approve, signal: abortSignal }
+    const reply = await callTool(session, 'apply_patch', input, options)
     return { status: reply.ok ? 'completed' : 'failed', output: reply.text }
   }
 }

@@ -5,13 +5,16 @@ import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory'
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError'
 import { EmendError } from '../errors.js'
 import { callTool } from './approval.js'
-import { FORMAT, patchOf } from './patches.js'
+import { FOR_PROFILE } from '../loader.js'
+import { FORMAT, patchOf, requireWhole } from './patches.js'
 import { shownError, shownReply } from './paths.js'
 import { viewWindow } from './views.js'
 
 const PROFILE = 'anthropic'
 const EDITOR = 'str_replace_based_edit_tool'
 const MEMORY = '/memories'
+// The profile of the memory tool, and the tool.
+const MEMORY_TOOL = 'memory'
 const LISTED_MAX = 100_000
 
 function text(reply) {
@@ -55,6 +58,7 @@ export function tools(session, profile = 'default', { approve } = {}) {
 /** The commands of the memory tool over a workspace, whose first directory is `/memories`. */
 export class MemoryCommands {
   #inMemory
+  #named
   #root
 
   constructor(workspace, session = 'memory') {
@@ -63,10 +67,16 @@ export class MemoryCommands {
     // In memory, the directory has the name that the model knows.
     this.#root = this.#inMemory ? MEMORY : root
     this.session = workspace.session(session, { unread: 'allow' })
+    this.#named = this.session[FOR_PROFILE](MEMORY_TOOL)
   }
 
   /** The path of a memory. Those that lead out of the workspace are refused by the engine. */
   #path(path) {
+    try {
+      requireWhole(path)
+    } catch (error) {
+      throw new ToolError(String(error))
+    }
     if ((path !== MEMORY && !path.startsWith(`${MEMORY}/`)) || path.split('/').includes('..')) {
       throw new ToolError(`Paths of memories begin with ${MEMORY} and stay below it. ${path} does not.`)
     }
@@ -86,8 +96,7 @@ export class MemoryCommands {
 
   async #edit({ command, path }, fields) {
     const input = { command, path: this.#path(path), ...fields }
-    // The profile has the fields of the memory tool, so that advice has no others.
-    return this.#done(await this.session.call(EDITOR, input, { profile: PROFILE }))
+    return this.#done(await this.session.call(MEMORY_TOOL, input, { profile: MEMORY_TOOL }))
   }
 
   /** The files at a path: the file itself, or those of the directory. */
@@ -104,14 +113,12 @@ export class MemoryCommands {
 
   async #patch(sections) {
     if (sections.length === 0) return
-    let input
     try {
-      input = await patchOf(sections)
+      await this.#named.apply(await patchOf(sections), { format: FORMAT })
     } catch (error) {
       if (!(error instanceof EmendError)) throw error
       throw new ToolError(shownError(error, this.#root, MEMORY))
     }
-    this.#done(await this.session.call('apply', { input, format: FORMAT }))
   }
 
   /** Removes a directory, and those in it, as far as they are empty now; files are never removed so. */

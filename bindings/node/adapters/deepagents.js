@@ -1,9 +1,12 @@
 // deepagents: a backend.
-import { FORMAT, patchOf } from './patches.js'
+import { FOR_PROFILE } from '../loader.js'
+import { FORMAT, patchOf, requireWhole } from './patches.js'
 import { shown, shownError } from './paths.js'
 
 const LISTED_MAX = 100_000
 const READ_LINES_DEFAULT = 500
+// The profile with the names of the tools of deepagents.
+const PROFILE = 'deepagents'
 
 /** The files of a session as a backend. Paths begin with `/`, which is the first directory of the workspace. */
 export class EmendBackend {
@@ -11,11 +14,12 @@ export class EmendBackend {
   #root
 
   constructor(session) {
-    this.#session = session
+    this.#session = session[FOR_PROFILE](PROFILE)
     this.#root = session.workspace.roots[0].replace(/\/$/, '')
   }
 
   #path(path) {
+    requireWhole(path)
     return `${this.#root}/${path.replace(/^\/+/, '')}`
   }
 
@@ -31,7 +35,7 @@ export class EmendBackend {
 
   async #listed(path, fields) {
     const input = { path: this.#path(path), hidden: true, no_ignore: true, limit: LISTED_MAX, ...fields }
-    const reply = await this.#session.call('list', input)
+    const reply = await this.#session.call('ls', input, { profile: PROFILE })
     if (reply.error !== null) throw reply.error
     const base = `/${path.replace(/^\/+|\/+$/g, '')}`.replace(/\/$/, '')
     return { paths: reply.data.entries.map(entry => `${base}/${entry}`), truncated: Boolean(reply.data.truncated) }
@@ -52,11 +56,15 @@ export class EmendBackend {
     })
   }
 
-  async grep(pattern, path, glob, maxCount) {
+  grep(pattern, path, glob, maxCount) {
+    return this.#result(() => this.#found(pattern, path ?? '/', glob, maxCount))
+  }
+
+  async #found(pattern, path, glob, maxCount) {
     const limit = maxCount == null ? LISTED_MAX : Math.max(maxCount, 1)
-    const input = { pattern, path: this.#path(path ?? '/'), literal: true, hidden: true, limit }
-    const reply = await this.#session.call('search', glob ? { ...input, glob: [glob] } : input)
-    if (reply.error !== null) return { error: shownError(reply.error, this.#root, '') }
+    const input = { pattern, path: this.#path(path), literal: true, hidden: true, limit }
+    const reply = await this.#session.call('grep', glob ? { ...input, glob: [glob] } : input, { profile: PROFILE })
+    if (reply.error !== null) throw reply.error
     const matches = []
     for (const { filePath, hits } of reply.data.files ?? []) {
       const content = (await this.#session.workspace.readBytes(filePath)) ?? Buffer.alloc(0)
@@ -104,6 +112,7 @@ export class EmendBackend {
 
   write(filePath, content) {
     return this.#result(async () => {
+      requireWhole(content)
       await this.#session.write(this.#path(filePath), content)
       return { path: filePath, filesUpdate: null }
     })
@@ -111,6 +120,7 @@ export class EmendBackend {
 
   edit(filePath, oldString, newString, replaceAll = false) {
     return this.#result(async () => {
+      requireWhole(oldString, newString)
       const done = await this.#session.edit(this.#path(filePath), oldString, newString, { replaceAll })
       return { path: filePath, filesUpdate: null, occurrences: done.places }
     })
@@ -141,8 +151,8 @@ export class EmendBackend {
   async uploadFiles(files) {
     const done = []
     for (const [path, content] of files) {
-      const full = this.#path(path)
       const result = await this.#result(async () => {
+        const full = this.#path(path)
         const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content)
         if (await this.#isFile(full)) await this.#session.read(full)
         await this.#session.write(full, text)

@@ -4,8 +4,8 @@ import { EmendError } from '../errors.js'
 import { OpenQuestions } from './approval.js'
 import { FORMAT, operationPatch } from './patches.js'
 
-// The names that a model knows which has the hosted tool.
-const PROFILE = 'codex'
+// A model with the hosted tool may have no other.
+const PROFILE = 'hosted_apply_patch'
 const TOOL = 'apply_patch'
 
 /** The result of an operation whose patch is refused. */

@@ -8,6 +8,17 @@ export const FORMAT = 'apply_patch'
 
 const VERBS = { create_file: 'Add', update_file: 'Update', delete_file: 'Delete' }
 
+/** Throws for what a cut-off call of a model may have, and no file: half of a character. */
+export function requireWhole(...texts) {
+  if (texts.every(text => typeof text !== 'string' || text.isWellFormed())) return
+  throw new CallError(
+    'call.invalid',
+    'The text has half of a character (a lone surrogate, such as \\ud83d).',
+    '',
+    'Send the whole character, or leave it out.',
+  )
+}
+
 /** A name of which no directory is taken for a prefix such as `a/` of git. */
 const whole = path => (/^\w\//.test(path) ? `./${path}` : path)
 
@@ -34,6 +45,7 @@ function lines({ verb, path, to, body }) {
  * takes lines of a body for headers, and ends a name where its line and its quotes end.
  */
 export async function patchOf(sections) {
+  requireWhole(...sections.flatMap(({ path, to, body }) => [path, to ?? '', body ?? '']))
   const patch = ['*** Begin Patch', ...sections.flatMap(lines), '*** End Patch', ''].join('\n')
   const named = new Set(sections.flatMap(({ path, to }) => (to ? [path, to] : [path])).map(whole))
   const found = opened(await native.callText('namedFiles', encoded({ patch, format: FORMAT }), null))

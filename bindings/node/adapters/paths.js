@@ -8,7 +8,7 @@ const STRING = /("(?:[^"\\]|\\.)*")/
 export function shown(text, root, name) {
   if (root === '') return text
   const escaped = root.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
-  const path = new RegExp(`(?<![\\w./-])${escaped}(/|(?![\\w.-]))`, 'g')
+  const path = new RegExp(`(?<![\\w./-])${escaped}(/|(?![\\w-]|\\.[\\w.-]))`, 'g')
   return text.replace(path, (_, slash) => (slash ? `${name}/` : name || '/'))
 }
 
@@ -20,9 +20,11 @@ export function shownReply(reply, root, name) {
 }
 
 /** The text of an error, with the directory `root` replaced in its paths. */
-export function shownError({ message, evidence, next }, root, name) {
+export function shownError({ code, message, evidence, next }, root, name) {
   const lines = evidence.split('\n')
-  const told = lines.map(line => (root !== '' && line.startsWith(root) ? shown(line, root, name) : line)).join('\n')
+  // The roots are indented, where a line of a file could be.
+  const isPath = line => code === 'path.outside' || line.startsWith(root)
+  const told = lines.map(line => (root !== '' && isPath(line) ? shown(line, root, name) : line)).join('\n')
   const advice = next ? `Next: ${sentences(next, root, name)}` : ''
   return [sentences(message, root, name), told, advice].filter(part => part !== '').join('\n')
 }

@@ -12,7 +12,7 @@ use crate::job::Job;
 use crate::workspace::NativeHandle;
 use emendate::{PROFILES, ToolView, unique_session};
 use emendate_core::work::{Meter, WORK_STEPS_MAX};
-use emendate_core::{Code, Error};
+use emendate_core::{ArgumentStyle, Code, Error};
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
@@ -68,6 +68,19 @@ pub fn tool_rows(profile: String) -> String {
     };
     let rows = named_profile(&profile).map(|profile| profile.views.iter().map(row).collect());
     emendate_javascript::envelope(rows)
+}
+
+/// Returns every method of a session that advice may name, with each of its parameters.
+#[napi]
+pub fn session_parameters() -> String {
+    json!(emendate::session_parameters(ArgumentStyle::JavaScript)).to_string()
+}
+
+/// Returns a profile whose tools can be called: also one of an adapter.
+///
+/// Errors: `call.invalid` for a name that no profile has.
+fn called_profile(name: &str) -> Result<&'static emendate::Profile, Error> {
+    emendate::adapter_profile(name).map_or_else(|| named_profile(name), Ok)
 }
 
 /// Errors: `call.invalid` for a name that no profile has.

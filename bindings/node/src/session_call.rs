@@ -1,6 +1,6 @@
 //! Methods of a session: typed calls, and calls of tools.
 
-use crate::named_profile;
+use crate::called_profile;
 use crate::session_outcome::{changed, placed, undone};
 use emendate::history::{OperationId, OperationName};
 use emendate::{
@@ -25,6 +25,8 @@ pub(crate) struct SessionRules {
     directory: Option<PathBuf>,
     irreversible: Option<bool>,
     approval: Option<ApprovalRules>,
+    /// The profile whose tools errors name, for an adapter.
+    profile: Option<String>,
 }
 
 /// A person's answer to a question.
@@ -39,8 +41,20 @@ struct ApprovalRules {
 }
 
 impl SessionRules {
+    /// Returns the session.
+    ///
     /// Errors: `call.invalid` for a value that an option does not have.
-    pub(crate) fn caller(self, handle: Option<CallHandle>) -> Result<CallContext, Error> {
+    pub(crate) fn session(self, workspace: &Workspace, handle: Option<CallHandle>) -> Result<Session, Error> {
+        let profile = self.profile.as_deref().map(called_profile).transpose()?;
+        let session = workspace.session_with(self.caller(handle)?);
+        Ok(match profile {
+            Some(profile) => session.for_profile(profile),
+            None => session,
+        })
+    }
+
+    /// Errors: `call.invalid` for a value that an option does not have.
+    fn caller(self, handle: Option<CallHandle>) -> Result<CallContext, Error> {
         let approval = |ApprovalRules { seal, agreed, texts, reason }| Approval {
             agreed,
             texts,
@@ -64,17 +78,14 @@ impl SessionRules {
 /// Runs a method by name.
 ///
 /// Errors: those of the method.
-pub(crate) fn run(workspace: &Workspace, caller: CallContext, method: &str, json: &str) -> Result<Value, Error> {
-    if method == "call" {
-        return call(workspace, &caller, &input(method, json)?);
-    }
-    let session = workspace.session_with(caller);
+pub(crate) fn run(workspace: &Workspace, session: &Session, method: &str, json: &str) -> Result<Value, Error> {
     match method {
-        "read" => read(&session, input(method, json)?),
-        "edit" => edit(&session, input(method, json)?),
-        "write" => write(&session, input(method, json)?),
-        "apply" => apply(&session, input(method, json)?),
-        "undo" => input::<UndoInput>(method, json)?.run(&session).map(|done| undone(&done)),
+        "call" => call(workspace, session.caller(), &input(method, json)?),
+        "read" => read(session, input(method, json)?),
+        "edit" => edit(session, input(method, json)?),
+        "write" => write(session, input(method, json)?),
+        "apply" => apply(session, input(method, json)?),
+        "undo" => input::<UndoInput>(method, json)?.run(session).map(|done| undone(&done)),
         _ => Err(Error::new(Code::CallInvalid, format!("A session has no method `{method}`."))),
     }
 }
@@ -255,7 +266,7 @@ struct ToolInput {
 ///
 /// Errors: `call.invalid` for an unknown profile. A refusal is part of the value.
 fn call(workspace: &Workspace, caller: &CallContext, given: &ToolInput) -> Result<Value, Error> {
-    let reply = match given.profile.as_deref().map(named_profile).transpose()? {
+    let reply = match given.profile.as_deref().map(called_profile).transpose()? {
         Some(profile) => profile.call_json(workspace.engine(), caller, &given.tool, &given.input),
         None => workspace.engine().call_json(caller, &given.tool, &given.input),
     };

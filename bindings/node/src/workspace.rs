@@ -3,7 +3,7 @@
 use crate::job::{Job, panicked};
 use crate::session_call::{self, SessionRules};
 use emendate::{CallHandle, Config, StateLocation, Workspace};
-use emendate_core::{Code, Error};
+use emendate_core::{ArgumentStyle, Code, Error};
 use emendate_javascript::envelope;
 use napi::bindgen_prelude::{AsyncTask, Buffer, Either3, Null};
 use napi::{Env, Task};
@@ -102,6 +102,7 @@ impl NativeWorkspace {
         Job::start(move || {
             let opened = emendate_javascript::input::<OpenRules>("open", &rules).and_then(|rules| rules.opened(memory));
             envelope(opened.map(|workspace| {
+                let workspace = workspace.argument_style(ArgumentStyle::JavaScript);
                 let roots = workspace.engine().roots();
                 let roots = roots.into_iter().map(|root| Value::from(Path::new(&root).to_string_lossy())).collect();
                 // The class opens a workspace once.
@@ -123,8 +124,8 @@ impl NativeWorkspace {
         let (workspace, handle) = (self.workspace()?, handle.map(|handle| handle.0.clone()));
         Ok(Job::start(move || {
             let rules = emendate_javascript::input::<SessionRules>("session", &rules);
-            let caller = rules.and_then(|rules| rules.caller(handle));
-            envelope(caller.and_then(|caller| session_call::run(&workspace, caller, &method, &input)))
+            let session = rules.and_then(|rules| rules.session(&workspace, handle));
+            envelope(session.and_then(|session| session_call::run(&workspace, &session, &method, &input)))
         }))
     }
 

@@ -9,6 +9,23 @@ import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { Reply, Session, Workspace, errors, instructions, profiles } from 'emendate'
 
+// Modules of the package that people do not import.
+const packaged = name => new URL(name, import.meta.resolve('emendate'))
+
+/** The declarations of the package without their comments. */
+async function declarations() {
+  const texts = await Promise.all(['index.d.ts', 'text.d.ts'].map(name => readFile(packaged(name), 'utf8')))
+  return texts.join('\n').replace(/\/\*\*[^]*?\*\//g, '')
+}
+
+/** True if a part of the declarations, or an interface that it names, has a parameter or a member of that name. */
+function declares(all, part, name) {
+  if (new RegExp(`\\b${name}\\??: `).test(part)) return true
+  const named = [...part.matchAll(/\b(\w+Options)\b/g)].map(([, found]) => found)
+  const bodies = named.map(it => all.match(new RegExp(`interface ${it}\\b([^]*?)\\n}`))?.[1]).filter(it => it !== undefined)
+  return bodies.some(body => declares(all, body, name))
+}
+
 const ASKING = '[policy]\nask = ["Edit(*.toml)"]\ndeny = ["secret*"]\n'
 
 const temporary = () => mkdtemp(join(tmpdir(), 'emendate-'))
@@ -31,6 +48,49 @@ test('a session edits what it has read, and undoes it', async () => {
   await session.undo(undefined, { redo: true })
   assert.deepEqual(workspace.files(), { '/src/a.py': Buffer.from('x = 1\ny = 3\n') })
   assert.equal((await session.read('src/a.py', { start: 2, end: 2 })).text, 'y = 3\n')
+})
+
+test('every parameter that advice names is declared', async () => {
+  const { native } = await import(packaged('loader.js'))
+  const all = await declarations()
+  const methods = all.match(/class Session \{[^]*?\n}/)[0]
+  const part = (from, pattern) => from.match(new RegExp(pattern))?.[0] ?? ''
+  const rows = JSON.parse(native.sessionParameters())
+  assert.ok(rows.some(([method, name]) => method === 'write' && name === 'createNew'))
+  for (const [method, name] of rows) {
+    const declared = method === 'TextEdit' ? part(all, 'interface TextEdit [^]*?\\n}') : part(methods, `\\n  ${method}\\([^]*?\\): `)
+    assert.ok(declares(all, declared, name), `${method} has no ${name}`)
+  }
+  const functions = JSON.parse(native.names('functionParameters')).ok
+  assert.ok(functions.some(([name, parameter]) => name === 'edit' && parameter === 'replacement'))
+  for (const [name, parameter] of functions) {
+    const declared = part(all, `declare function ${name}\\([^]*?\\): `)
+    assert.ok(declares(all, declared, parameter), `${name} has no ${parameter}`)
+  }
+  // What the test compares is not always true.
+  assert.ok(!declares(all, part(methods, '\\n  write\\([^]*?\\): '), 'overwrite'))
+})
+
+test('advice is a call that works', async () => {
+  const workspace = await Workspace.inMemory({ 'a.js': 'x = 1\ny = 2\nx = 1\n', 'b.js': 'y = 2\n' })
+  const session = workspace.session()
+  await session.read('a.js')
+  const advised = async (call, start) => {
+    const error = await call.catch(error => error)
+    const codes = [...error.next.matchAll(/`([^`]*)`/g)].map(([, code]) => code).filter(code => code.startsWith(start))
+    assert.equal(codes.length, 1, error.next)
+    return codes[0]
+  }
+  const names = { session, path: 'a.js', old: 'x = 1', replacement: 'x = 2' }
+  const run = code => new Function(...Object.keys(names), `return ${code}`)(...Object.values(names))
+  await run(await advised(session.edit('b.js', 'y = 2', 'y = 3'), 'session.read('))
+  await session.edit('b.js', 'y = 2', 'y = 3')
+  assert.equal(await advised(session.edit('a.js', 'x = 1', 'z'), 'replaceAll'), 'replaceAll: true')
+  await run(await advised(session.edit('a.js', 'x = 1', 'x = 2'), 'session.multiEdit('))
+  assert.equal(await workspace.readText('a.js'), 'x = 2\ny = 2\nx = 1\n')
+  const created = await advised(session.write('a.js', 'z\n', { createNew: true }), 'createNew')
+  await run(`session.write(path, "z\\n", { ${created} })`)
+  assert.ok((await run(await advised(workspace.session().undo(), 'session.call('))).ok)
 })
 
 test('several edits, patches of several files, and partial ones', async () => {

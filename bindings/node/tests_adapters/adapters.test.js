@@ -247,6 +247,49 @@ test('Mastra: a refusal is an error for the model', async () => {
   assert.deepEqual([output.ok, Edit.toModelOutput(output).type], [false, 'error-text'])
 })
 
+test('deepagents: advice names the tools of the agent', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'emendate-'))
+  const workspace = await Workspace.open(directory)
+  const backend = new EmendBackend(workspace.session('agent'))
+  await workspace.session('other', { unread: 'allow' }).write('a.py', 'x = 1\ny = 2\nx = 1\n')
+  const unread = (await backend.edit('/a.py', 'y = 2', 'y = 3')).error
+  assert.ok(unread.includes('Call read_file with {"file_path":"/a.py"}'), unread)
+  await backend.read('/a.py')
+  const ambiguous = (await backend.edit('/a.py', 'x = 1', 'x = 2')).error
+  assert.ok(ambiguous.includes('replace_all') && !ambiguous.includes('"at"'), ambiguous)
+  await backend.edit('/a.py', 'yyy = 2', 'y = 3')
+  const again = (await backend.edit('/a.py', 'yyy = 2', 'y = 3')).error
+  // Tools of the agent count lines from 0.
+  assert.ok(again.includes('Call read_file with {"file_path":"/a.py","offset":0,"limit":'), again)
+  const listed = (await backend.ls('/a.py')).error
+  const outside = (await backend.write('/../x', 'y')).error
+  for (const text of [unread, ambiguous, again, listed, outside]) assert.ok(!text.includes(directory), text)
+  // Half of a character, as in a call that was cut off.
+  const half = [
+    await backend.edit('/a.py', 'x', '\ud83d'),
+    await backend.write('/b', '\ud83d'),
+    await backend.read('/\ud83d'),
+    await backend.grep('x', '/\ud83d'),
+  ]
+  for (const { error } of half) assert.ok(error.includes('half of a character') && !error.includes('toWellFormed'), error)
+  assert.equal((await backend.uploadFiles([['/\ud83d', Buffer.from('x')]]))[0].error, 'permission_denied')
+})
+
+test('the hosted apply_patch: advice names no tool that was not offered', async () => {
+  const workspace = await Workspace.inMemory({ 'a.py': 'x = 1\ny = 2\n' })
+  const editor = new PatchEditor(workspace.session('agent', { unread: 'allow' }))
+  const update = { type: 'update_file', path: 'a.py', diff: '@@\n-yy = 2\n+y = 3\n' }
+  const operations = [{ type: 'create_file', path: 'a.py', diff: '+x\n' }, update, update, { type: 'delete_file', path: 'gone' }]
+  const said = []
+  for (const operation of operations) said.push((await editor.updateFile(operation)).output)
+  assert.ok(said[2].includes('do not send this call again'), said[2])
+  for (const name of ['read_file', 'write', 'old_string', 'overwrite', 'ask a person']) {
+    assert.ok(!said.join('\n').includes(name), `${name}: ${said.join('\n')}`)
+  }
+  const half = await editor.updateFile({ ...update, diff: '@@\n-x\n+\ud83d\n' })
+  assert.ok(half.status === 'failed' && half.output.includes('half of a character'), half.output)
+})
+
 test('deepagents: the backend', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'emendate-'))
   for (const workspace of [await Workspace.inMemory(), await Workspace.open(directory)]) {

@@ -31,10 +31,11 @@ mod _emendate {
     use super::session_outcome::{ChangeOutcome, EditPlacement, FileChangeOutcome, ReadOutcome, UndoOutcome};
     #[pymodule_export]
     use super::text_functions::{
-        apply, apply_files, convert, diff, edit, named_files, print_formats, similarity, text_formats,
+        apply, apply_files, convert, diff, edit, function_parameters, named_files, print_formats, similarity,
+        text_formats,
     };
     #[pymodule_export]
-    use super::workspace::{NativeHandle, NativeWorkspace, profile_rows, tool_rows};
+    use super::workspace::{NativeHandle, NativeWorkspace, profile_rows, session_parameters, tool_rows};
     use pyo3::prelude::*;
 
     #[pymodule_init]

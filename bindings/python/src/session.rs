@@ -3,7 +3,7 @@
 use crate::exception::{exception, raised};
 use crate::options::Count;
 use crate::session_outcome::{ChangeOutcome, ReadOutcome, UndoOutcome};
-use crate::workspace::{NativeHandle, named_profile};
+use crate::workspace::{NativeHandle, called_profile};
 use emendate::history::{OperationId, OperationName};
 use emendate::{Approval, CallContext, EditOptionWords, EditOptions, Replacement, Reply, Session};
 use emendate::{Workspace, question};
@@ -169,6 +169,11 @@ impl NativeSession {
         NativeSession { workspace, session }
     }
 
+    /// The same session with other rules.
+    fn with(&self, caller: CallContext) -> NativeSession {
+        NativeSession { workspace: self.workspace.clone(), session: self.session.with_caller(caller) }
+    }
+
     /// Runs a call without the lock of the interpreter.
     fn run<T: Send>(&self, py: Python<'_>, call: impl Send + FnOnce(&Session) -> Result<T, Error>) -> PyResult<T> {
         py.detach(|| call(&self.session)).map_err(|error| raised(py, &error))
@@ -189,21 +194,25 @@ impl NativeSession {
 
     /// The same session, whose calls the handle stops.
     fn with_handle(&self, handle: &NativeHandle) -> NativeSession {
-        let caller = CallContext { handle: Some(handle.0.clone()), ..self.session.caller().clone() };
-        NativeSession::new(self.workspace.clone(), caller)
+        self.with(CallContext { handle: Some(handle.0.clone()), ..self.session.caller().clone() })
     }
 
     /// The same session, whose calls write nothing.
     fn with_dry_run(&self) -> NativeSession {
-        let caller = CallContext { dry_run: true, ..self.session.caller().clone() };
-        NativeSession::new(self.workspace.clone(), caller)
+        self.with(CallContext { dry_run: true, ..self.session.caller().clone() })
+    }
+
+    /// The same session, whose errors name the tools of an adapter.
+    fn with_profile(&self, py: Python<'_>, name: &str) -> PyResult<NativeSession> {
+        let profile = called_profile(name).map_err(|error| raised(py, &error))?;
+        Ok(NativeSession { workspace: self.workspace.clone(), session: self.session.clone().for_profile(profile) })
     }
 
     /// The same session, whose calls have a person's answer to a question.
     #[expect(clippy::needless_pass_by_value, reason = "arguments of Python are converted")]
     fn with_approval(&self, seal: String, agreed: bool, texts: Vec<(PathBuf, String)>) -> NativeSession {
         let approval = Some(Approval { agreed, texts, ..Approval::granted(&seal) });
-        NativeSession::new(self.workspace.clone(), CallContext { approval, ..self.session.caller().clone() })
+        self.with(CallContext { approval, ..self.session.caller().clone() })
     }
 
     /// Reads lines of a file.
@@ -301,7 +310,7 @@ impl NativeSession {
     fn call(&self, py: Python<'_>, tool: &str, input: &str, profile: Option<&str>) -> PyResult<ReplyParts> {
         let reply = py.detach(|| {
             let (engine, caller) = (self.workspace.engine(), self.session.caller());
-            Ok(match profile.map(named_profile).transpose()? {
+            Ok(match profile.map(called_profile).transpose()? {
                 Some(profile) => profile.call_json(engine, caller, tool, input),
                 None => engine.call_json(caller, tool, input),
             })

@@ -4,7 +4,7 @@ use crate::exception::raised;
 use crate::options::{Count, shared};
 use crate::outcome::{Applied, AppliedFiles, PatchText, TextDiff};
 use emendate_core::formats::print::PRINT_FORMATS;
-use emendate_core::{ApplyOptions, Code, Error};
+use emendate_core::{ApplyOptions, ArgumentStyle, Code, Error};
 use pyo3::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -144,6 +144,12 @@ pub(crate) fn convert(
 pub(crate) fn named_files(py: Python<'_>, patch: &str, format: &str) -> PyResult<BTreeSet<String>> {
     let named = py.detach(|| emendate_core::named_files(patch, &ApplyOptions::new().format(format)));
     named.map_err(|error| raised(py, &error))
+}
+
+/// Every function on text with the parameters that advice may name.
+#[pyfunction]
+pub(crate) fn function_parameters() -> Vec<(&'static str, &'static str)> {
+    emendate_core::function_parameters(ArgumentStyle::Python)
 }
 
 /// Returns how similar two texts are, from 0.0 to 1.0: the very number that

@@ -4,7 +4,7 @@ use crate::exception::raised;
 use crate::session::NativeSession;
 use emendate::{CallContext, CallHandle, Config, OptionValue as _, PROFILES, StalePolicy, StateLocation, UnreadPolicy};
 use emendate::{Workspace, unique_session};
-use emendate_core::{Code, Error};
+use emendate_core::{ArgumentStyle, Code, Error};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::path::PathBuf;
@@ -77,7 +77,8 @@ impl NativeWorkspace {
         config: Option<&str>,
     ) -> PyResult<NativeWorkspace> {
         let opened = py.detach(|| opened(&roots, memory, state, config));
-        opened.map(|workspace| NativeWorkspace { workspace }).map_err(|error| raised(py, &error))
+        let workspace = opened.map_err(|error| raised(py, &error))?;
+        Ok(NativeWorkspace { workspace: workspace.argument_style(ArgumentStyle::Python) })
     }
 
     /// The directories that can be accessed.
@@ -151,8 +152,21 @@ pub(crate) fn tool_rows(py: Python<'_>, profile: &str) -> PyResult<Vec<ToolRow>>
     Ok(profile.views.iter().map(row).collect())
 }
 
+/// Every method of a session that advice may name, with each of its parameters.
+#[pyfunction]
+pub(crate) fn session_parameters() -> Vec<(&'static str, &'static str)> {
+    emendate::session_parameters(ArgumentStyle::Python)
+}
+
+/// Returns a profile whose tools can be called: also one of an adapter.
+///
 /// Errors: `call.invalid` for a name that no profile has.
-pub(crate) fn named_profile(name: &str) -> Result<&'static emendate::Profile, Error> {
+pub(crate) fn called_profile(name: &str) -> Result<&'static emendate::Profile, Error> {
+    emendate::adapter_profile(name).map_or_else(|| named_profile(name), Ok)
+}
+
+/// Errors: `call.invalid` for a name that no profile has.
+fn named_profile(name: &str) -> Result<&'static emendate::Profile, Error> {
     emendate::profile(name).ok_or_else(|| {
         let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
         Error::new(Code::CallInvalid, format!("There is no profile `{name}`."))

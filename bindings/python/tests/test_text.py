@@ -2,14 +2,16 @@
 
 import copy
 import difflib
+import inspect
 import pickle
 import random
 import threading
 import time
+from collections.abc import Callable
 
 import emendate
 import pytest
-from emendate import errors
+from emendate import _emendate, errors
 
 TEXT = "fn main() {\n    run(1);\n    stop();\n}\n"
 REPLY = "The fix:\n\n```diff\n@@\n-    run(1);\n+    walk(1);\n```\n"
@@ -33,7 +35,33 @@ def test_advice_can_be_written_in_python() -> None:
     assert "`overwrite=True`" in caught_file.value.next
     with pytest.raises(errors.CallError, match="more than the 3") as caught_call:
         emendate.edit("abcd", "a", "b", max_bytes=3)
-    assert caught_call.value.next == "Give a smaller text, or raise max_bytes."
+    assert caught_call.value.next == "Give a smaller text, or raise `max_bytes`."
+
+
+def test_advice_fits_the_function() -> None:
+    block = "a\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"
+    diff = "--- a\n+++ a\n@@ -1 +1 @@\n-x\n+y\n"
+    deleted = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n"
+    cases: list[tuple[Callable[[], object], str]] = [
+        (lambda: emendate.apply("x\n", diff, strip=9), "Use a smaller `strip`."),
+        (lambda: emendate.apply("x\n", "a\n```\nnew\n```\n", reverse=True), "Omit `reverse`."),
+        (lambda: emendate.apply("x\n", deleted), "Use `apply_files`, which returns deleted files as well."),
+        (lambda: emendate.convert({"a": "x\n"}, block, "foo"), f"Use one of: {', '.join(emendate.print_formats())}."),
+        (lambda: emendate.diff("a\0", "b"), "Use a program that understands this file type."),
+        (lambda: emendate.edit("abc", "", "b"), "Give the text to replace as `old`."),
+    ]
+    for call, next in cases:
+        with pytest.raises(errors.EmendError) as caught:
+            call()
+        assert caught.value.next == next
+        assert "already exists" not in str(caught.value)
+
+
+def test_every_advised_parameter_exists() -> None:
+    rows = _emendate.function_parameters()
+    assert ("edit", "old") in rows and ("convert", "strip") in rows
+    for function, parameter in rows:
+        assert parameter in inspect.signature(getattr(emendate, function)).parameters, (function, parameter)
 
 
 def test_apply_reads_what_a_model_wrote() -> None:

@@ -2,14 +2,17 @@
 
 import asyncio
 import gc
+import inspect
 import json
+import re
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import emendate
 import pytest
-from emendate import TextEdit, Workspace, errors
+from emendate import ChangeOptions, Session, TextEdit, Workspace, _emendate, errors
 from emendate._emendate import NativeHandle
 from emendate.aio import AsyncSession
 
@@ -20,6 +23,50 @@ ASKING = '[policy]\nask = ["Edit(*.toml)"]\ndeny = ["secret*"]\n'
 def workspace(tmp_path: Path) -> Workspace:
     (tmp_path / "a.py").write_bytes(b"x = 1\r\ny = 2\r\nz = 3\r\n")
     return Workspace(tmp_path)
+
+
+def test_every_advised_parameter_exists() -> None:
+    rows = _emendate.session_parameters()
+    assert ("write", "create_new") in rows and ("TextEdit", "at") in rows and ("undo", "operation") in rows
+    for method, parameter in rows:
+        signature = inspect.signature(TextEdit if method == "TextEdit" else getattr(Session, method))
+        names = set(signature.parameters)
+        if any(it.kind is inspect.Parameter.VAR_KEYWORD for it in signature.parameters.values()):
+            names |= ChangeOptions.__annotations__.keys()
+        assert parameter in names, (method, parameter)
+
+
+FAILING: list[tuple[str, Callable[[Session], object], str]] = [
+    ("ambiguous", lambda session: session.edit("a.py", "x = 1", "x = 2"), "session.multi_edit("),
+    ("exists", lambda session: session.write("a.py", "z\n", create_new=True), "create_new=False"),
+    ("unread", lambda session: session.edit("b.py", "y = 2", "y = 3"), "session.read("),
+    ("nothing to undo", lambda session: session.undo(), "session.call("),
+    ("notebook", lambda session: session.edit("n.ipynb", "a = 1", "a = 2"), "session.call("),
+    ("omission", lambda session: session.edit("a.py", "y = 2", "y = 3\n# ... rest of code ..."), "allow_invalid=True"),
+    ("similar", lambda session: session.edit("a.py", "yy = 2", "y = 3"), "old="),
+]
+
+
+@pytest.mark.parametrize(("name", "call", "start"), FAILING, ids=[name for name, _, _ in FAILING])
+def test_advice_is_a_call_that_works(name: str, call: Callable[[Session], object], start: str) -> None:
+    cell = {"cell_type": "code", "id": "c", "metadata": {}, "source": ["a = 1"], "outputs": [], "execution_count": None}
+    notebook = json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    workspace = Workspace(memory={"a.py": "x = 1\ny = 2\nx = 1\n", "b.py": "y = 2\n", "n.ipynb": notebook})
+    session = workspace.session()
+    session.read("a.py")
+    session.call("read", {"file_path": "/n.ipynb"})
+    with pytest.raises(errors.EmendError) as caught:
+        call(session)
+    (code,) = [code for code in re.findall(r"`([^`]*)`", caught.value.next) if code.startswith(start)]
+    if not code.startswith("session."):
+        # An argument of the same call.
+        code = {
+            "exists": f'session.write("a.py", "z", {code})',
+            "omission": f'session.edit("a.py", "y = 2", "y = 3\\n# ... rest of code ...", {code})',
+            "similar": f'session.edit("a.py", new="y = 3", {code})',
+        }[name]
+    result = eval(code, {"session": session, "path": "a.py", "old": "x = 1", "new": "x = 2", "TextEdit": TextEdit})
+    assert getattr(result, "ok", True)
 
 
 def test_a_session_reads_edits_and_undoes(workspace: Workspace) -> None:

@@ -129,6 +129,20 @@ def test_memories(on_disk: bool, tmp_path: Any) -> None:
     assert workspace.read_bytes(kept) is None
 
 
+def test_advice_for_memories_names_their_tool() -> None:
+    memory = Memory(Workspace(memory={"memories/a.md": "one\n"}))
+    service = Service(
+        ("memory", {"command": "create", "path": "/memories/a.md", "file_text": "other\n"}),
+        ("memory", {"command": "str_replace", "path": "/memories/a.md", "old_str": "ones", "new_str": "2"}),
+        ("memory", {"command": "view", "path": "/memories/gone"}),
+        ("memory", {"command": "rename", "old_path": "/memories/a.md", "new_path": "/memories/a.md/b"}),
+    )
+    service.run([memory])
+    said = "".join(str(result["content"]) for result in service.results)
+    for name in ("str_replace_based_edit_tool", "overwrite", "old_string", "apply", "use write"):
+        assert name not in said, said
+
+
 def test_a_view_of_memories_shows_the_text_of_the_file(tmp_path: Any) -> None:
     (tmp_path / "n.md").write_text(f"store: {tmp_path}/n.md\n")
     calls: list[dict[str, Any]] = [

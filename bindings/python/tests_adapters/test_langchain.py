@@ -83,6 +83,26 @@ def test_a_deep_agent_edits_through_the_backend(tmp_path: Any) -> None:
     assert "/a.py" in texts[5] and "/sub/new.py" in texts[6] and "/a.py" in texts[6]
 
 
+def test_advice_of_the_backend_names_tools_of_the_agent(tmp_path: Any) -> None:
+    (tmp_path / "a.py").write_text("x = 1\ny = 2\nx = 1\n")
+    (tmp_path / "sub").mkdir()
+    backend = EmendBackend(Workspace(tmp_path).session())
+    unread = str(backend.edit("/a.py", "y = 2", "y = 3").error)
+    assert 'Call read_file with {"file_path":"/a.py"}' in unread
+    backend.read("/a.py")
+    ambiguous = str(backend.edit("/a.py", "x = 1", "x = 2").error)
+    assert "replace_all" in ambiguous and '"at"' not in ambiguous and "1@" not in ambiguous
+    # Tools of the agent count lines from 0.
+    for _ in range(2):
+        again = str(backend.edit("/a.py", "yyy = 2", "y = 3").error)
+    assert 'Call read_file with {"file_path":"/a.py","offset":0,"limit":' in again
+    assert "ls shows them" in str(backend.read("/sub").error)
+    assert "use write_file" in str(backend.edit("/gone", "a", "b").error)
+    texts = [unread, ambiguous, again]
+    texts += [str(result.error) for result in (backend.ls("/a.py"), backend.grep("x", "/gone"), backend.write("/../x", "y"))]
+    assert str(tmp_path) not in "".join(texts)
+
+
 def test_the_backend_answers_as_the_one_for_files(tmp_path: Any) -> None:
     (tmp_path / "sub").mkdir()
     files = {"a.py": "one\ntwo\nthree\n", "sub/b.py": "two\n", "sub/c.txt": "two\ntwo\n", "empty": ""}

@@ -51,6 +51,20 @@ def test_the_editor_moves_a_file() -> None:
     assert workspace.files() == {"/b.py": b"x = 2\n"}
 
 
+def test_advice_names_no_tool_that_was_not_offered() -> None:
+    editor = PatchEditor(Workspace(memory={"a.py": "x = 1\ny = 2\n"}).session(unread="allow"))
+    operations = [
+        ApplyPatchOperation("create_file", "a.py", "+x\n"),
+        ApplyPatchOperation("update_file", "a.py", "@@\n-yy = 2\n+y = 3\n"),
+        ApplyPatchOperation("update_file", "a.py", "@@\n-yy = 2\n+y = 3\n"),
+        ApplyPatchOperation("delete_file", "gone"),
+    ]
+    said = [str(asyncio.run(getattr(editor, it.type)(it)).output) for it in operations]
+    assert "do not send this call again" in said[2] and all("Next: " in text for text in said)
+    for name in ("read_file", "write", "old_string", "overwrite", "ask a person"):
+        assert name not in "".join(said)
+
+
 def test_paths_stay_in_the_workspace(tmp_path: Any) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "out.txt").write_text("x\n")

@@ -80,6 +80,31 @@ impl Vocabulary for OwnNames {
     }
 }
 
+/// A caller without names: a program whose call has no arguments that advice could name.
+pub struct NoNames;
+
+impl Vocabulary for NoNames {
+    fn tool(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn field(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn field_of(&self, _: &str, _: &str) -> Option<String> {
+        None
+    }
+
+    fn call(&self, _: &str, _: &Map<String, Value>) -> Option<String> {
+        None
+    }
+
+    fn counts_as_read(&self) -> bool {
+        false
+    }
+}
+
 /// Fallback for a client that has none of the tools and fields.
 const NO_TOOLS_ADVICE: &str =
     "The tools that are offered cannot do this in one step: change the text in another way, or ask a person.";

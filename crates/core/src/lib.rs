@@ -47,6 +47,7 @@ pub mod formats;
 mod in_memory;
 mod locate;
 mod note;
+pub mod parameters;
 mod text;
 pub mod work;
 
@@ -55,8 +56,8 @@ pub use code::{CODES, Code, CodeRow, Remedy};
 pub use error::{Error, ErrorContext, ErrorParts, Result};
 pub use formats::{print, whole_text};
 pub use in_memory::{
-    AppliedFiles, AppliedText, ApplyLimits, ApplyOptions, ArgumentStyle, ChangedFile, ChangedSpan, FileChangeKind,
-    NewText, PatchText, TextDiff, apply, apply_files, apply_in_parts, convert, diff, edit, line_similarity,
+    AppliedFiles, AppliedText, ApplyLimits, ApplyOptions, ChangedFile, ChangedSpan, FileChangeKind, NewText, PatchText,
+    TextDiff, apply, apply_files, apply_in_parts, convert, diff, edit, function_parameters, line_similarity,
     named_files, similarity,
 };
 pub use locate::binary::{BINARY_RESULT_BYTES_MAX, apply_binary, is_object};
@@ -73,6 +74,7 @@ pub use locate::op::{
 pub use locate::resolve::{OpOutcome, ResolvedEdit, not_blank, resolve, resolve_texts};
 pub use locate::{anchor_map, carried_text, elided, line_edits, line_format, notebook, omission, refusals};
 pub use note::{Changers, MergeBase, Note, Notes};
+pub use parameters::ArgumentStyle;
 pub use text::change::{ChangeSet, Conflict, Overlap, Presence, RebaseResult, Splice, TieBreak};
 pub use text::charset::{Charset, Codec, DeclaredEncoding, EncodingEvidence};
 pub use text::content::{ContentHash, ContentId, Handle, HeaderStyle, ShortHash, ShortTag, Tag};

@@ -288,6 +288,10 @@ class Session:
         """Returns this session with every call planned only; nothing is written."""
         return Session(self._workspace, self._native.with_dry_run())
 
+    def _for_profile(self, profile: str) -> Session:
+        """Returns this session with errors that name the tools of a profile, which a model calls through an adapter."""
+        return Session(self._workspace, self._native.with_profile(profile))
+
     def _with_handle(self, handle: NativeHandle) -> Session:
         return Session(self._workspace, self._native.with_handle(handle))
 

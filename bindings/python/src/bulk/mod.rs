@@ -9,7 +9,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use emendate::{BulkTask, ROW_STEPS};
 use emendate_arrow::BulkJob;
-use emendate_core::{Code, Error};
+use emendate_core::{ArgumentStyle, Code, Error};
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
@@ -121,7 +121,9 @@ struct BulkSettings {
 impl BulkSettings {
     fn job(self, task: BulkTask, inputs: Vec<Option<String>>) -> Result<BulkJob, Error> {
         let max_steps = self.max_steps.unwrap_or(Count::from(ROW_STEPS));
-        let options = shared(None, &self.r#match, self.max_bytes, Some(max_steps))?;
+        // Most functions have no limit of bytes.
+        let style = if self.max_bytes.is_some() { ArgumentStyle::PythonRows } else { ArgumentStyle::Unnamed };
+        let options = shared(None, &self.r#match, self.max_bytes, Some(max_steps))?.argument_style(style);
         BulkJob::new(task, inputs, self.columns.as_deref(), options, self.threads.of("threads")?)
     }
 }

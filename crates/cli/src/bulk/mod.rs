@@ -12,7 +12,7 @@ use crate::args::BulkArgs;
 use crate::files::usage;
 use crate::global::GlobalArgs;
 use crate::{io_error, output};
-use emendate::core::{ApplyLimits, ApplyOptions, Code, Error, Result};
+use emendate::core::{ApplyLimits, ApplyOptions, ArgumentStyle, Code, Error, Result};
 use emendate::fs::shown;
 use emendate::{BulkTask, ROW_STEPS, RewardMeasure, RewardRule, in_parallel};
 use row::RowSettings;
@@ -57,7 +57,8 @@ impl BulkArgs {
             _ => BulkTask::Apply { format },
         };
         task.check()?;
-        Ok((task, ApplyOptions::new().limits(ApplyLimits::default().work_steps(ROW_STEPS))))
+        let limits = ApplyLimits::default().work_steps(ROW_STEPS);
+        Ok((task, ApplyOptions::new().limits(limits).argument_style(ArgumentStyle::Unnamed)))
     }
 
     /// The partial file of this input and these settings.

@@ -1,6 +1,7 @@
 //! The parser of a format: it is fed line by line while a text arrives. The parser that shows progress is the same that
 //! parses complete texts.
 
+use crate::advice::Advice;
 use crate::error::Result;
 use crate::locate::op::{HunkLineKind, Op, Request};
 use crate::text::content::Handle;
@@ -80,6 +81,11 @@ pub struct ParseOptions {
     pub reverse: bool,
     /// The encoding of the text.
     pub encoding: TextEncoding,
+}
+
+/// Returns the advice for a name with fewer leading directories than are to be stripped.
+pub(super) fn strip_fewer() -> Advice {
+    Advice::named("Use a smaller {strip}.").or("Strip fewer leading directories from the names.")
 }
 
 /// The parser of a format: a state machine that is fed line by line.

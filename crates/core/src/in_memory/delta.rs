@@ -1,9 +1,11 @@
 //! Differences between texts, and changes printed in another format.
 
-use super::files::apply_files;
+use super::files::applied_files;
+use super::function_names::TextFunction;
 use super::limited;
 use super::options::ApplyOptions;
 use super::outcome::{AppliedFiles, ChangedFile, ChangedSpan, FileChangeKind};
+use crate::advice::NoNames;
 use crate::error::Result;
 use crate::formats::print::{FileDelta, FileVersions, PrintFormat};
 use crate::note::Notes;
@@ -43,6 +45,10 @@ pub struct TextDiff {
 ///
 /// Errors: `content.binary` for a text that a file could not have as text, such as one with NUL characters.
 pub fn diff(before: &str, after: &str) -> Result<TextDiff> {
+    compared(before, after).map_err(|error| error.rendered_for(&NoNames))
+}
+
+fn compared(before: &str, after: &str) -> Result<TextDiff> {
     let (before, after) = (Snapshot::open_text(before)?, Snapshot::open_text(after)?);
     let changes = ChangeSet::diff(&before, &after);
     let stat = explain::count_changes(&before, &changes);
@@ -102,11 +108,11 @@ pub struct PatchText {
 /// # Ok::<(), emendate_core::Error>(())
 /// ```
 ///
-/// Errors: those of [`apply_files`]; `call.invalid` for an unknown format, and for a change that it cannot express.
+/// Errors: those of [`apply_files`](crate::apply_files); `call.invalid` for an unknown format, and for a change that it cannot express.
 pub fn convert<V: View + ?Sized>(files: &V, patch: &str, to: &str, options: &ApplyOptions) -> Result<PatchText> {
-    limited(options, || {
+    limited(options, TextFunction::Convert, || {
         let target = PrintFormat::requested(to)?;
-        let AppliedFiles { format, files: changed, mut notes } = apply_files(files, patch, options)?;
+        let AppliedFiles { format, files: changed, mut notes } = applied_files(files, patch, options)?;
         let mut versions = Vec::with_capacity(changed.len());
         for (path, file) in &changed {
             let from = match &file.kind {

@@ -1,5 +1,6 @@
 //! Edits of several files.
 
+use super::function_names::TextFunction;
 use super::limited;
 use super::options::ApplyOptions;
 use super::outcome::AppliedFiles;
@@ -43,18 +44,21 @@ use std::collections::{BTreeSet, HashSet};
 ///
 /// Errors: `edit.unparsable` for a text in no format; all files and edits that cannot be applied, in one error.
 pub fn apply_files<V: View + ?Sized>(files: &V, patch: &str, options: &ApplyOptions) -> Result<AppliedFiles> {
-    limited(options, || {
-        let ParsedText { format, mut request, directory } = parsed(patch, options.path.as_deref(), options)?;
-        request.keep_files(|name| named_in(directory.as_deref(), name).iter().any(|name| files.has_file(name)))?;
-        request.choose_names(
-            |name| named_in(directory.as_deref(), name).iter().any(|name| files.has_file(name)),
-            |name| named_in(directory.as_deref(), name).iter().find_map(|name| files.file(name).ok()?),
-        )?;
-        name_files(files, directory.as_deref(), &mut request.files)?;
-        let planned = planner::run(files, request.files, options)?;
-        let changed = planned.into_iter().map(|(path, file)| Ok((path, file.into_changed_file()?)));
-        Ok(AppliedFiles { format: format.spec().name, files: changed.collect::<Result<_>>()?, notes: request.notes })
-    })
+    limited(options, TextFunction::ApplyFiles, || applied_files(files, patch, options))
+}
+
+/// Does the same as [`apply_files`] within the limits of another function.
+pub(super) fn applied_files<V: View + ?Sized>(files: &V, patch: &str, options: &ApplyOptions) -> Result<AppliedFiles> {
+    let ParsedText { format, mut request, directory } = parsed(patch, options.path.as_deref(), options)?;
+    request.keep_files(|name| named_in(directory.as_deref(), name).iter().any(|name| files.has_file(name)))?;
+    request.choose_names(
+        |name| named_in(directory.as_deref(), name).iter().any(|name| files.has_file(name)),
+        |name| named_in(directory.as_deref(), name).iter().find_map(|name| files.file(name).ok()?),
+    )?;
+    name_files(files, directory.as_deref(), &mut request.files)?;
+    let planned = planner::run(files, request.files, options)?;
+    let changed = planned.into_iter().map(|(path, file)| Ok((path, file.into_changed_file()?)));
+    Ok(AppliedFiles { format: format.spec().name, files: changed.collect::<Result<_>>()?, notes: request.notes })
 }
 
 /// Returns every name under which a patch may change, create or delete a file, whatever files there are: for a program
@@ -70,7 +74,7 @@ pub fn apply_files<V: View + ?Sized>(files: &V, patch: &str, options: &ApplyOpti
 ///
 /// Errors: `edit.unparsable` for a text in no format.
 pub fn named_files(patch: &str, options: &ApplyOptions) -> Result<BTreeSet<String>> {
-    limited(options, || {
+    limited(options, TextFunction::Other, || {
         let ParsedText { mut request, directory, .. } = parsed(patch, options.path.as_deref(), options)?;
         let mut names = BTreeSet::new();
         for file in &mut request.files {

@@ -1,6 +1,7 @@
 //! Options of the functions on text in memory.
 
 use crate::locate::op::{Matching, ResolveSettings};
+use crate::parameters::ArgumentStyle;
 use crate::work::WORK_STEPS_MAX;
 
 /// Maximum bytes of each text that one call receives, by default.
@@ -37,19 +38,6 @@ impl ApplyLimits {
         self.work_steps = steps;
         self
     }
-}
-
-/// The language of the caller, in which advice in errors writes arguments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ArgumentStyle {
-    /// Methods of [`ApplyOptions`]: `overwrite(true)`.
-    #[default]
-    Builder,
-    /// Keyword arguments of Python: `overwrite=True`.
-    Python,
-    /// Members of an object of JavaScript: `overwrite: true`.
-    JavaScript,
 }
 
 /// Options of [`apply`](crate::apply), [`apply_files`](crate::apply_files), [`edit`](crate::edit) and

@@ -1,7 +1,7 @@
 //! The steps of a request over an overlay: each applies to the files as the previous steps leave them.
 
-use super::MAX_BYTES;
 use super::file_work::FileWork;
+use super::function_names::MAX_BYTES;
 use super::options::ApplyOptions;
 use super::outcome::ChangedFile;
 use crate::advice;
@@ -445,5 +445,5 @@ fn not_text(path: &str) -> Error {
 pub(super) fn too_large(what: &str, bytes: usize, options: &ApplyOptions) -> Error {
     let most = options.limits.input_bytes;
     Error::new(Code::CallTooLarge, format!("{what} has {bytes} bytes, more than the {most} that one call may have."))
-        .next(advice!["Give a smaller text, or raise ", Phrase::Field(MAX_BYTES), "."])
+        .next(advice!["Give a smaller text, or raise ", Phrase::Field(MAX_BYTES), "."].or("Give a smaller text."))
 }

@@ -5,6 +5,7 @@
 //! costs Python the product of both lengths; here a suffix automaton of one part finds it in linear time. Lines, most of
 //! which are equal to few others, are compared at the places where runs can begin, which is faster still.
 
+use super::function_names::TextFunction;
 use super::limited;
 use super::options::ApplyOptions;
 use super::text::check_size;
@@ -58,7 +59,7 @@ pub fn line_similarity(a: &str, b: &str) -> Result<f64> {
 /// Runs a comparison of texts that differ, within the limits of a call.
 fn measured(a: &str, b: &str, compare: impl Fn(&str, &str) -> Result<f64>) -> Result<f64> {
     let options = ApplyOptions::new();
-    limited(&options, || {
+    limited(&options, TextFunction::Other, || {
         check_size("The first text", a, &options)?;
         check_size("The second text", b, &options)?;
         if a == b { Ok(1.0) } else { compare(a, b) }

@@ -1,6 +1,6 @@
 //! The laws of edits in memory, and their behaviour on files.
 
-use super::{ApplyLimits, ApplyOptions, ArgumentStyle, ChangedSpan, FileChangeKind};
+use super::{ApplyLimits, ApplyOptions, ChangedSpan, FileChangeKind};
 use super::{apply, apply_files, convert, diff, edit, named_files};
 use crate::code::Code;
 use crate::formats::print::PRINT_FORMATS;
@@ -8,6 +8,7 @@ use crate::formats::text_formats;
 use crate::locate::find::Tier;
 use crate::locate::op::Matching;
 use crate::note::Notes;
+use crate::parameters::ArgumentStyle;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -181,14 +182,42 @@ fn advice_writes_arguments_as_the_language_of_the_caller() {
     ] {
         let omission = next(style, "gamma\n# ... rest of code ...", 99);
         assert!(omission.contains(meant), "{omission}");
-        assert_eq!(next(style, "", 3), format!("Give a smaller text, or raise {bytes}."));
+        assert_eq!(next(style, "", 3), format!("Give a smaller text, or raise `{bytes}`."));
     }
     let options = ApplyOptions::new().argument_style(ArgumentStyle::Python);
     let error = edit("alpha\nbeta\n", "betta", "b", &options).unwrap_err();
     assert!(error.next_step().contains("`old=\"beta\"`"), "{error}");
     let error =
         convert(&files(&[("a", "x\n")]), "a\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n", "nothing", &options);
-    assert!(error.unwrap_err().next_step().starts_with("Set `to` to one of: "));
+    assert!(error.unwrap_err().next_step().starts_with("Use one of: unified_diff, "));
+    let strip = ApplyOptions::new().strip(9).argument_style(ArgumentStyle::Python);
+    for patch in
+        ["--- a\n+++ a\n@@ -1 +1 @@\n-x\n+y\n", "*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** End Patch\n"]
+    {
+        assert_eq!(apply("x\n", patch, &strip).unwrap_err().next_step(), "Use a smaller `strip`.");
+        let unnamed = strip.clone().argument_style(ArgumentStyle::Unnamed);
+        let error = apply("x\n", patch, &unnamed).unwrap_err();
+        assert_eq!(error.next_step(), "Strip fewer leading directories from the names.");
+    }
+    let added = "*** Begin Patch\n*** Add File: a\n+q\n*** End Patch\n";
+    // Only the function on files can replace one.
+    let error = apply("x\n", added, &options).unwrap_err();
+    assert_eq!(error.next_step(), "Update the file instead, or choose another path.");
+    let error = apply_files(&files(&[("a", "x\n")]), added, &options).unwrap_err();
+    assert!(error.next_step().ends_with("repeat the call with `overwrite=True`."), "{error}");
+    let deleted = apply("x\n", "*** Begin Patch\n*** Delete File: a\n*** End Patch\n", &options).unwrap_err();
+    assert_eq!(deleted.next_step(), "Use `apply_files`, which returns deleted files as well.");
+    assert!(!diff("a\0", "b").unwrap_err().next_step().contains("encoding"));
+}
+
+#[test]
+fn an_empty_old_text_is_no_new_file() {
+    let error = edit("abc", "", "b", &ApplyOptions::new()).unwrap_err();
+    assert_eq!((error.code(), error.next_step()), (Code::CallInvalid, "Give the text to replace as `old`."));
+    assert!(!error.to_string().contains("already exists") && error.evidence_text().contains("abc"), "{error}");
+    let same = edit("abc", "", "abc", &ApplyOptions::new()).unwrap_err();
+    assert_eq!(same.code(), Code::EditNoChange);
+    assert_eq!(edit(" \n", "", "b\n", &ApplyOptions::new()).unwrap().text, "b\n");
 }
 
 #[test]

@@ -2,33 +2,28 @@
 
 use super::file_work::{FileWork, text_after};
 use super::files::parsed;
+use super::function_names::{FunctionNames, TextFunction};
 use super::limited;
 use super::options::ApplyOptions;
 use super::outcome::{AppliedText, ChangedSpan, NewText};
 use super::planner::{self, too_large};
+use crate::advice::Advice;
 use crate::code::Code;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorContext, Result};
 use crate::formats::parsed_text::ParsedText;
 use crate::formats::replace::Replacement;
 use crate::locate::find::Tier;
-use crate::locate::op::{FileAction, NewFile, OpOrder, Request, TextNames};
+use crate::locate::line_format;
+use crate::locate::op::{FileAction, Locator, NewFile, OpOrder, Request, TextNames};
 use crate::locate::resolve::resolve;
 use crate::text::explain;
 use crate::text::snapshot::Snapshot;
 use crate::text::view::View;
-use std::borrow::Cow;
 
 /// The name of a text without a path.
 const TEXT_NAME: &str = "text";
-
-/// The names of the arguments of [`edit`] in messages.
-const EDIT_NAMES: TextNames = TextNames {
-    old: Cow::Borrowed("old"),
-    new: Cow::Borrowed("new"),
-    not_all: Cow::Borrowed("replace_all is false"),
-    are_fields: true,
-    have_ids: false,
-};
+/// Lines of a text that an error about its beginning shows.
+const SHOWN_LINES: usize = 5;
 
 /// Replaces `old` by `new` in a text, like the Edit tool: `old` must occur exactly once, unless
 /// [`ApplyOptions::replace_all`] is set. Wrong quotes, whitespace, indentation or copied line numbers in `old` are
@@ -51,7 +46,7 @@ const EDIT_NAMES: TextNames = TextNames {
 /// Errors: `match.not_found`, `match.ambiguous`, `edit.no_change`, `edit.omission` and other errors of an edit;
 /// `content.binary`; `call.too_large` and `call.too_much_work` beyond the limits.
 pub fn edit(text: &str, old: &str, new: &str, options: &ApplyOptions) -> Result<AppliedText> {
-    limited(options, || {
+    limited(options, TextFunction::Edit, || {
         for (what, part) in [("The text", text), ("The old text", old), ("The new text", new)] {
             check_size(what, part, options)?;
         }
@@ -62,8 +57,12 @@ pub fn edit(text: &str, old: &str, new: &str, options: &ApplyOptions) -> Result<
             replace_all,
             ..Replacement::default()
         };
-        let op = replacement.to_op_of(&EDIT_NAMES)?;
+        let names = FunctionNames::new(TextFunction::Edit, options.argument_style).texts();
+        let op = replacement.to_op_of(&names)?;
         let before = Snapshot::open_text(text)?;
+        if op.at == Locator::Blank && !text.trim().is_empty() {
+            return Err(no_place(&before, &op.text, &names));
+        }
         let mut resolved = resolve(&before, &[op], OpOrder::Together, options.settings())?;
         let stat = explain::count_changes(&before, &resolved.changes);
         let mut outcome = AppliedText {
@@ -85,6 +84,19 @@ pub fn edit(text: &str, old: &str, new: &str, options: &ApplyOptions) -> Result<
         }
         Ok(outcome)
     })
+}
+
+/// Creates the error for an empty old text and a text that is not blank. There is no file that could exist already.
+fn no_place(before: &Snapshot, new: &str, names: &TextNames) -> Error {
+    let TextNames { old, new: new_name, .. } = names;
+    if before.text() == new {
+        return Error::new(Code::EditNoChange, format!("{old} is empty, and the text is exactly {new_name} already."))
+            .about(ErrorContext::AlreadyApplied)
+            .next("Nothing is left to do.");
+    }
+    Error::new(Code::CallInvalid, format!("{old} is empty, which is right for a blank text only."))
+        .evidence(format!("The text begins with:\n{}", line_format::excerpt(before, 1, SHOWN_LINES)))
+        .next(Advice::named("Give the text to replace as {old_string}.").or("Give the text to replace."))
 }
 
 /// Applies a patch in any text format to one text: SEARCH/REPLACE blocks, a Codex patch, a unified diff, a whole file,
@@ -111,7 +123,7 @@ pub fn apply(text: &str, patch: &str, options: &ApplyOptions) -> Result<AppliedT
 ///
 /// Errors: those of [`apply`].
 pub fn apply_in_parts(text: &str, patch: &str, options: &ApplyOptions) -> Result<AppliedText<NewText>> {
-    limited(options, || {
+    limited(options, TextFunction::Apply, || {
         check_size("The text", text, options)?;
         let path = options.path.as_deref().unwrap_or(TEXT_NAME);
         let ParsedText { format, mut request, .. } = parsed(patch, Some(path), options)?;
@@ -145,7 +157,10 @@ fn about_one_text(request: &mut Request, options: &ApplyOptions) -> Result<Optio
             FileAction::Delete { .. } => {
                 return Err(Error::new(Code::CallInvalid, "The patch deletes the file; a text cannot be deleted.")
                     .evidence(&file.path)
-                    .next("Use apply_files, which returns deleted files as well."));
+                    .next(
+                        Advice::named("Use {apply_files()}, which returns deleted files as well.")
+                            .or("Apply the patch to files: these can be deleted."),
+                    ));
             }
             FileAction::Move { to, ops } | FileAction::Copy { to, ops } => {
                 new_path = Some(std::mem::take(to));
@@ -157,7 +172,10 @@ fn about_one_text(request: &mut Request, options: &ApplyOptions) -> Result<Optio
     if let [_, _, ..] = &*names {
         return Err(Error::new(Code::CallInvalid, format!("The patch is about {} files, not one text.", names.len()))
             .evidence(names.join("\n"))
-            .next("Use apply_files with all of them, or take the other files out of the patch."));
+            .next(
+                Advice::named("Use {apply_files()} with all of them, or take the other files out of the patch.")
+                    .or("Take the other files out of the patch."),
+            ));
     }
     if let (Some(path), [name]) = (&options.path, &*names)
         && path != name

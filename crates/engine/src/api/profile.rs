@@ -1,6 +1,7 @@
 //! Profiles: the tools offered to one kind of client, with their names and fields. Selected by a flag at start, never
 //! by the connection.
 
+pub(crate) mod adapters;
 pub(crate) mod lean;
 pub(crate) mod names;
 pub(crate) mod peers;
@@ -47,6 +48,8 @@ pub struct ToolView {
     renamed_fields: &'static [(&'static str, &'static str)],
     /// The fields that an entry of `edits` offers; `None` for all.
     entry_fields: Option<&'static [&'static str]>,
+    /// True if the tool of the client counts lines from 0.
+    lines_from_zero: bool,
 }
 
 /// A set of tools for one kind of client. Selected by a flag at start, never by the connection.
@@ -76,6 +79,7 @@ const fn all(name: &'static str) -> ToolView {
         line_format: None,
         renamed_fields: &[],
         entry_fields: None,
+        lines_from_zero: false,
     }
 }
 
@@ -301,9 +305,9 @@ pub fn client_tool(name: &str) -> Option<&'static ToolView> {
     peers::CLAUDE_CODE.view(name)
 }
 
-/// All profiles, including that of the hooks.
+/// All profiles, including those of the hooks and of adapters.
 fn all_profiles() -> impl Iterator<Item = &'static Profile> {
-    PROFILES.iter().chain([&peers::CLAUDE_CODE])
+    PROFILES.iter().chain([&peers::CLAUDE_CODE]).chain(adapters::ADAPTER_PROFILES)
 }
 
 /// The tool for notebook cells, its path, and its fields for one cell.
@@ -314,6 +318,12 @@ const CELL_FIELDS: &[&str] = &["cell_id", "cell_number", "new_source", "cell_typ
 /// Returns the profile of that name.
 pub fn profile(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
+}
+
+/// Returns the profile of that name, or the one that an adapter has for the tools of its framework. No client is offered
+/// the tools of the latter by this engine.
+pub fn adapter_profile(name: &str) -> Option<&'static Profile> {
+    profile(name).or_else(|| adapters::ADAPTER_PROFILES.iter().find(|profile| profile.name == name))
 }
 
 impl Profile {
@@ -460,7 +470,7 @@ mod tests {
 
     #[test]
     fn every_view_names_a_tool_and_known_fields() {
-        for profile in PROFILES {
+        for profile in super::all_profiles() {
             for offer in profile.views {
                 let row = tool(offer.tool).unwrap();
                 let schema = row.schema();

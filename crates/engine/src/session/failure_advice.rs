@@ -106,10 +106,13 @@ fn shortened(path: &SafePath, error: &Error) -> Error {
     let next = match error.nearest_lines() {
         Some((from, to)) => {
             let lines = json!({ "offset": from.saturating_sub(3).max(1), "limit": to + 7 - from });
-            read_and_copy(path, &lines, Phrase::Field("old_string")).or(read_and_copy(path, &lines, "the text".into()))
+            read_and_copy(path, &lines, Phrase::Field("old_string"))
+                .or(read_and_copy(path, &lines, "the text".into()))
+                .or(format!("Copy lines {from}-{to} of the file as they are now; do not send this call again."))
         }
         None if error.code() == Code::MatchNotFound => {
             advice!["Call ", raw_path::read(path, Value::Null), " and look for the place; do not send this call again."]
+                .or("Look for the place in the file as it is now; do not send this call again.")
         }
         None => error.advice(),
     };

@@ -45,6 +45,7 @@ mod steps;
 #[cfg(unix)]
 mod tree_changes;
 mod turns;
+mod typed_advice;
 mod undo;
 #[cfg(unix)]
 mod undo_everything;

@@ -2,7 +2,7 @@
 //! schemas.
 
 use super::fixture::EngineFixture;
-use emendate::{CallContext, PROFILES, Profile, TOOLS, ToolView, client_tool};
+use emendate::{CallContext, PROFILES, Profile, TOOLS, ToolView, adapter_profile, client_tool};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -317,6 +317,9 @@ fn check(name: &str, offers: &'static [ToolView]) -> usize {
 fn every_remedy_fits_the_schemas_of_its_profile() {
     for Profile { name, views, .. } in PROFILES {
         assert!(check(name, views) > 2, "{name}: too few errors");
+    }
+    for name in ["hosted_apply_patch", "memory", "file_editor", "deepagents"] {
+        assert!(check(name, adapter_profile(name).unwrap().views) > 2, "{name}: too few errors");
     }
 }
 

@@ -17,7 +17,7 @@ def shown(text: str, root: str, name: str) -> str:
     `/`."""
     if not root:
         return text
-    path = re.compile(rf"(?<![\w./-]){re.escape(root)}(/|(?![\w.-]))")
+    path = re.compile(rf"(?<![\w./-]){re.escape(root)}(/|(?![\w-]|\.[\w.-]))")
     return path.sub(lambda found: f"{name}/" if found[1] else name or "/", text)
 
 
@@ -31,8 +31,11 @@ def shown_reply(reply: Reply, root: str, name: str) -> str:
 
 def shown_error(error: EmendError, root: str, name: str) -> str:
     """The text of an error, with the directory `root` replaced in its paths."""
+    # The roots are indented, where a line of a file could be.
+    has_roots = error.code == "path.outside"
     evidence = [
-        shown(line, root, name) if root and line.startswith(root) else line for line in error.evidence.split("\n")
+        shown(line, root, name) if root and (has_roots or line.startswith(root)) else line
+        for line in error.evidence.split("\n")
     ]
     message, next = _sentences(error.message, root, name), _sentences(error.next, root, name)
     return str(EmendError(error.code, message, "\n".join(evidence), next))

@@ -30,6 +30,8 @@ __all__ = ["AsyncTextEditor", "Memory", "TextEditor", "tools"]
 _PROFILE = "anthropic"
 _NAME = "str_replace_based_edit_tool"
 _MEMORY = "/memories"
+# The profile of the memory tool, and the tool.
+_MEMORY_TOOL = "memory"
 
 
 def _text(reply: Reply) -> str:
@@ -117,6 +119,7 @@ class Memory(BetaAbstractMemoryTool):
         # In memory, the directory has the name that the model knows.
         self._root = _MEMORY if self._in_memory else root
         self.session = workspace.session(session, unread="allow")
+        self._named = self.session._for_profile(_MEMORY_TOOL)  # pyright: ignore[reportPrivateUsage]
 
     def _path(self, path: str) -> str:
         """The path of a memory. Those that lead out of the workspace are refused by the engine."""
@@ -132,8 +135,7 @@ class Memory(BetaAbstractMemoryTool):
 
     def _edit(self, command: Any, **fields: Any) -> str:
         input = {"command": command.command, "path": self._path(command.path), **fields}
-        # The profile has the fields of the memory tool, so that advice has no others.
-        return self._done(self.session.call(_NAME, input, profile=_PROFILE))
+        return self._done(self.session.call(_MEMORY_TOOL, input, profile=_MEMORY_TOOL))
 
     def _done(self, reply: Reply) -> str:
         text = shown_reply(reply, self._root, _MEMORY)
@@ -201,10 +203,9 @@ class Memory(BetaAbstractMemoryTool):
         if not rows:
             return
         try:
-            text = patch(rows)
+            self._named.apply(patch(rows), format=FORMAT)
         except EmendError as error:
             raise ToolError(shown_error(error, self._root, _MEMORY)) from None
-        self._done(self.session.call("apply", {"input": text, "format": FORMAT}))
 
     def _remove_empty(self, path: str) -> None:
         """Removes a directory, and those in it, as far as they are empty now; files are never removed so."""

@@ -29,6 +29,8 @@ from emendate.workspace import Session
 __all__ = ["EmendBackend"]
 
 _LIST_LIMIT = 100_000
+# The profile with the names of the tools of deepagents.
+_PROFILE = "deepagents"
 
 
 def _check(text: str) -> None:
@@ -48,7 +50,7 @@ class EmendBackend(BackendProtocol):
 
     def __init__(self, session: Session) -> None:
         """Reads and edits through a session."""
-        self._session = session
+        self._session = session._for_profile(_PROFILE)  # pyright: ignore[reportPrivateUsage]
         self._root = session.workspace.roots[0].rstrip("/")
 
     def _path(self, path: str) -> str:
@@ -60,7 +62,7 @@ class EmendBackend(BackendProtocol):
 
     def _listed(self, path: str, **fields: Any) -> tuple[list[str], bool]:
         input = {"path": self._path(path), "hidden": True, "no_ignore": True, "limit": _LIST_LIMIT, **fields}
-        reply = self._session.call("list", input)
+        reply = self._session.call("ls", input, profile=_PROFILE)
         if reply.error is not None:
             raise reply.error
         base = "/" + path.strip("/")
@@ -96,7 +98,7 @@ class EmendBackend(BackendProtocol):
         input: dict[str, Any] = {"pattern": pattern, "path": base, "literal": True, "hidden": True}
         input |= {"glob": [glob]} if glob else {}
         input |= {"limit": max(max_count, 1)} if max_count is not None else {"limit": _LIST_LIMIT}
-        reply = self._session.call("search", input)
+        reply = self._session.call("grep", input, profile=_PROFILE)
         if reply.error is not None:
             return GrepResult(error=self._shown(reply.error))
         matches = [match for file in reply.data.get("files", []) for match in self._matches(file)]

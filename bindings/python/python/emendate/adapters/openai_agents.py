@@ -16,8 +16,8 @@ from emendate.workspace import Session, Tool
 
 __all__ = ["PatchEditor", "apply_patch_tool", "function_tools"]
 
-# The names that a model knows which has the hosted tool.
-_PROFILE = "codex"
+# A model with the hosted tool may have no other.
+_PROFILE = "hosted_apply_patch"
 _TOOL = "apply_patch"
 _VERBS = {"create_file": "Add", "update_file": "Update", "delete_file": "Delete"}
 

@@ -14,8 +14,8 @@ from emendate.workspace import Session, Workspace
 
 __all__ = ["EmendExecutor", "register"]
 
-_PROFILE = "openhands"
-_NAME = "str_replace_editor"
+_PROFILE = "file_editor"
+_NAME = "file_editor"
 
 
 class EmendExecutor(ToolExecutor[FileEditorAction, FileEditorObservation]):

@@ -7,8 +7,9 @@ use super::marker::{self, Marker};
 use super::mistakes::{ApplyPatchMistake, ApplyPatchMistakes};
 use super::request::{self, PatchProblem};
 use super::shell::{self, HeredocOpener};
+use crate::advice::Advice;
 use crate::error::Result;
-use crate::formats::line_parser::{FileActionKind, LineParser, ParseOptions, StreamEvent};
+use crate::formats::line_parser::{FileActionKind, LineParser, ParseOptions, StreamEvent, strip_fewer};
 use crate::locate::op::{Hunk, Request};
 use crate::note::{Note, Notes};
 
@@ -128,7 +129,7 @@ impl ApplyPatchParser {
     }
 
     /// Records the problem with a line, if it is the first one.
-    pub(super) fn note_problem(&mut self, line: &str, what: impl Into<String>, next: impl Into<String>, sure: bool) {
+    pub(super) fn note_problem(&mut self, line: &str, what: impl Into<String>, next: impl Into<Advice>, sure: bool) {
         let sure_so_far = self.problem.as_ref().is_none_or(|problem| problem.sure);
         let first = self.problem.take();
         let mut problem = first.unwrap_or_else(|| PatchProblem::new(self.line, line, what, next));
@@ -300,8 +301,9 @@ impl ApplyPatchParser {
             self.note_problem(line, "the file name contains a NUL.", "Write its path as it is.", false);
         }
         let Some(bare) = request::strip_directories(name, self.options.strip.unwrap_or(0)) else {
-            let what = format!("`{name}` has fewer directories than `strip` removes.");
-            self.note_problem(line, what, "Use a smaller `strip`.", false);
+            let count = self.options.strip.unwrap_or(0);
+            let what = format!("`{name}` has fewer than {count} leading directories to remove.");
+            self.note_problem(line, what, strip_fewer(), false);
             return (name.to_owned(), Vec::new());
         };
         let directory = self.directory.as_deref();

@@ -4,6 +4,7 @@ use super::marker;
 use super::mistakes::{ApplyPatchMistake, ApplyPatchMistakes};
 use super::parser::{PatchSection, SectionAction};
 use super::print::print;
+use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::line_parser::ParseOptions;
@@ -24,13 +25,13 @@ pub(super) struct PatchProblem {
     line: usize,
     shown: String,
     what: String,
-    next: String,
+    next: Advice,
     /// True if the intention is certain enough to show the corrected patch.
     pub(super) sure: bool,
 }
 
 impl PatchProblem {
-    pub(super) fn new(line: usize, shown_line: &str, what: impl Into<String>, next: impl Into<String>) -> PatchProblem {
+    pub(super) fn new(line: usize, shown_line: &str, what: impl Into<String>, next: impl Into<Advice>) -> PatchProblem {
         PatchProblem { line, shown: shown(shown_line).to_owned(), what: what.into(), next: next.into(), sure: false }
     }
 
@@ -176,7 +177,7 @@ pub(super) fn into_request(
         let fix =
             print(&request).filter(|text| problem.sure && empty.is_none() && text.len() <= CORRECTED_PATCH_BYTES_MAX);
         return Err(match fix {
-            Some(text) => error.next(format!("{} The whole patch, corrected:\n{text}", problem.next)),
+            Some(text) => error.next(problem.next.and(&format!("The whole patch, corrected:\n{text}").into())),
             None => error,
         });
     }

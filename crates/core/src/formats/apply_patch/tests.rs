@@ -209,7 +209,7 @@ fn file_names_are_parsed() {
     let strip = ParseOptions { strip: Some(1), ..ParseOptions::default() };
     let request = with(&strip, &patch(UPDATE).replace("File: f", "File: a/src/x")).unwrap();
     assert_eq!((&*request.files[0].path, request.files[0].alternatives.len()), ("src/x", 0));
-    assert!(with(&strip, &patch(UPDATE)).unwrap_err().message().contains("fewer directories"));
+    assert!(with(&strip, &patch(UPDATE)).unwrap_err().message().contains("leading directories to remove"));
     let named = ParseOptions { file: Some("dir/f".into()), ..ParseOptions::default() };
     assert_eq!(with(&named, &patch("@@\n-x\n+y\n")).unwrap().files[0].path, "dir/f");
     assert!(

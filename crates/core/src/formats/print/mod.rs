@@ -14,8 +14,6 @@ mod sequence;
 mod unified;
 mod whole;
 
-use crate::advice;
-use crate::advice::Phrase;
 pub(crate) use anchors::by_number as numbered_anchors;
 pub use binary::binary_patch;
 pub use git_name::{ended_name, quoted_name};
@@ -141,7 +139,7 @@ impl PrintFormat {
         PrintFormat::target_by_name(name).ok_or_else(|| {
             let names: Vec<&str> = PRINT_FORMATS.iter().map(|target| target.name).collect();
             Error::new(Code::CallInvalid, format!("`{name}` is not a format that edits can be converted to."))
-                .next(advice!["Set ", Phrase::Field("to"), format!(" to one of: {}.", names.join(", "))])
+                .next(format!("Use one of: {}.", names.join(", ")))
         })
     }
 

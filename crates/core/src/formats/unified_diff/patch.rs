@@ -5,10 +5,10 @@ use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
 use super::name::{self, HeaderSide};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::line_parser::{FileActionKind, ParseOptions, pop_line_end};
+use crate::formats::line_parser::{FileActionKind, ParseOptions, pop_line_end, strip_fewer};
 use crate::locate::binary::apply_binary;
 use crate::locate::op::{
-    BinaryChange, BinaryPayload, FileAction, FileMode, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op,
+    BinaryChange, BinaryPayload, FileAction, FileMode, FileRequest, HunkLine, HunkLineKind, Locator, NewFile, Op,
     OpOrder,
 };
 use std::mem::swap;
@@ -371,8 +371,7 @@ impl FilePatch {
     fn without(&self, full: &str, count: usize) -> Result<String> {
         let rest = name::without_directories(full, count);
         rest.map(str::to_owned).ok_or_else(|| {
-            self.broken(&format!("`{full}` has fewer than {count} leading directories to remove."))
-                .next("Use a smaller -p.")
+            self.broken(&format!("`{full}` has fewer than {count} leading directories to remove.")).next(strip_fewer())
         })
     }
 

@@ -9,14 +9,15 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Copy)]
 pub(crate) struct ToolViewNames {
     profile: Option<&'static Profile>,
-    view: &'static ToolView,
+    /// The called tool; `None` for what a program does without a tool of the profile.
+    view: Option<&'static ToolView>,
 }
 
 impl ToolView {
     /// Returns the names of the profile that this tool belongs to.
     pub(super) fn names(&'static self) -> ToolViewNames {
         let profile = all_profiles().find(|profile| profile.views.iter().any(|view| std::ptr::eq(view, self)));
-        ToolViewNames { profile, view: self }
+        ToolViewNames { profile, view: Some(self) }
     }
 
     /// Returns the published name of a field of the tool, if it is published.
@@ -39,6 +40,12 @@ fn has_property(name: &str, schema: &Map<String, Value>) -> bool {
 }
 
 impl ToolViewNames {
+    /// Returns the names for what a program does with this tool of the table.
+    pub(crate) fn of_tool(profile: &'static Profile, tool: &str) -> ToolViewNames {
+        let names = ToolViewNames { profile: Some(profile), view: None };
+        ToolViewNames { view: names.find_view(tool), ..names }
+    }
+
     fn views(&self) -> &'static [ToolView] {
         self.profile.map_or(&[], |profile| profile.views)
     }
@@ -69,11 +76,12 @@ impl Vocabulary for ToolViewNames {
 
     fn field(&self, name: &str) -> Option<String> {
         let editors = [("old_string", "old_str"), ("new_string", "new_str"), ("file_path", "path")];
-        let name = match self.view.tool {
+        let view = self.view?;
+        let name = match view.tool {
             "text_editor" => editors.iter().find(|(field, _)| *field == name).map_or(name, |(_, own)| own),
             _ => name,
         };
-        self.view.published(name)
+        view.published(name)
     }
 
     fn field_of(&self, tool: &str, name: &str) -> Option<String> {
@@ -90,7 +98,12 @@ impl Vocabulary for ToolViewNames {
         for (field, value) in fields {
             let field = if by_cells && field == NOTEBOOK_PATH { "file_path" } else { field };
             let known = !by_cells || field == "file_path" || CELL_FIELDS.contains(&field);
-            out.insert(view.published(field).filter(|_| known)?, value.clone());
+            // Lines have numbers from 1 for the engine.
+            let value = match value.as_u64().filter(|_| field == "offset" && view.lines_from_zero) {
+                Some(line) => line.saturating_sub(1).into(),
+                None => value.clone(),
+            };
+            out.insert(view.published(field).filter(|_| known)?, value);
         }
         Some(json_call(view.name, &out))
     }

@@ -8,17 +8,7 @@ use crate::tools::apply::{ApplyInput, apply_edits, parse_edits};
 use crate::tools::edit_files::apply_request;
 use emendate_core::formats::replace::Replacement;
 use emendate_core::{FileAction, NewFile, Notes, Op, OpOrder, Request, Result, TextNames};
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-
-/// The names of the texts of a replacement in messages.
-const REPLACE_NAMES: TextNames = TextNames {
-    old: Cow::Borrowed("old"),
-    new: Cow::Borrowed("new"),
-    not_all: Cow::Borrowed("replace_all was not called"),
-    are_fields: true,
-    have_ids: false,
-};
 
 impl Session {
     /// Replaces texts in a file.
@@ -102,9 +92,10 @@ impl<'a> EditCall<'a> {
             .chain([path.as_os_str().as_encoded_bytes()])
             .collect();
         let origin = options.origin(tool, format, &parts);
-        session.run(tool, |call| {
+        let names = TextNames::of(&*session.names(tool)).unwrap_or(TextNames::TAGS);
+        session.change(tool, |call| {
             let settings = options.for_call(call, origin)?;
-            let ops: Vec<Op> = replacements.iter().map(|it| it.to_op_of(&REPLACE_NAMES)).collect::<Result<_>>()?;
+            let ops: Vec<Op> = replacements.iter().map(|it| it.to_op_of(&names)).collect::<Result<_>>()?;
             let order = if ops.len() == 1 { OpOrder::Together } else { OpOrder::AsNeeded };
             let file = session.request(&path, FileAction::Edit { ops, order });
             let request = Request { files: vec![file], notes: Notes::new() };
@@ -150,7 +141,7 @@ impl WriteCall<'_> {
     pub fn run(self) -> Result<ChangeOutcome> {
         let WriteCall { session, path, text, create_new, options } = self;
         let origin = options.origin("write", "write", &[text.as_bytes(), path.as_os_str().as_encoded_bytes()]);
-        session.run("write", |call| {
+        session.change("write", |call| {
             let settings = options.for_call(call, origin)?;
             let action = if create_new { FileAction::Create(NewFile::Text(text)) } else { FileAction::Write(text) };
             let request = Request { files: vec![session.request(&path, action)], notes: Notes::new() };
@@ -207,7 +198,7 @@ impl ApplyCall<'_> {
         let ApplyCall { session, input, options } = self;
         let shape = format!("{:?}", ApplyInput { input: String::new(), ..input.clone() });
         let origin = options.origin("apply", "", &[input.input.as_bytes(), shape.as_bytes()]);
-        session.run("apply", |call| {
+        session.change("apply", |call| {
             let mut settings = options.for_call(call, origin)?;
             settings.overwrite = input.overwrite;
             let edits = parse_edits(call, input, settings, &Selection::default())?;

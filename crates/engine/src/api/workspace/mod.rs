@@ -19,6 +19,7 @@ macro_rules! setters {
 
 pub(crate) mod changes;
 pub(crate) mod history;
+pub(crate) mod names;
 pub(crate) mod options;
 pub(crate) mod read;
 pub(crate) mod search;
@@ -30,7 +31,7 @@ use crate::api::workspace::session::Session;
 use crate::context::config::Config;
 use crate::context::history_stores::StateLocation;
 use crate::model::call_context::CallContext;
-use emendate_core::{Code, Error, Result};
+use emendate_core::{ArgumentStyle, Code, Error, Result};
 use emendate_fs::{MemoryStore, shown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,6 +62,7 @@ const MEMORY_ROOT: &str = "/";
 pub struct Workspace {
     engine: Arc<Engine>,
     memory: Option<MemoryStore>,
+    style: ArgumentStyle,
 }
 
 impl std::fmt::Debug for Workspace {
@@ -95,7 +97,7 @@ impl WorkspaceBuilder {
     /// Errors: a root that is not a directory.
     pub fn build(self) -> Result<Workspace> {
         let engine = Engine::open(&self.roots, self.state, self.config)?;
-        Ok(Workspace { engine: Arc::new(engine), memory: None })
+        Ok(Workspace::of(engine, None))
     }
 }
 
@@ -144,12 +146,22 @@ impl Workspace {
             store.put(Path::new(MEMORY_ROOT).join(path), bytes);
         }
         let engine = Engine::with_store(Box::new(store.clone()), StateLocation::Memory, config)?;
-        Ok(Workspace { engine: Arc::new(engine), memory: Some(store) })
+        Ok(Workspace::of(engine, Some(store)))
     }
 
     /// Creates a workspace over an engine.
     pub fn over(engine: Engine) -> Workspace {
-        Workspace { engine: Arc::new(engine), memory: None }
+        Workspace::of(engine, None)
+    }
+
+    fn of(engine: Engine, memory: Option<MemoryStore>) -> Workspace {
+        Workspace { engine: Arc::new(engine), memory, style: ArgumentStyle::default() }
+    }
+
+    /// Sets the language in which errors of typed calls write the next call (default: Rust).
+    #[must_use]
+    pub fn argument_style(self, style: ArgumentStyle) -> Workspace {
+        Workspace { style, ..self }
     }
 
     /// Returns the session of that name, with the rules for models: files must be read before they are edited.
@@ -159,7 +171,7 @@ impl Workspace {
 
     /// Returns a session with any rules.
     pub fn session_with(&self, caller: CallContext) -> Session {
-        Session::new(Arc::clone(&self.engine), caller)
+        Session::new(Arc::clone(&self.engine), caller, self.style)
     }
 
     /// Returns the engine, for calls with JSON.

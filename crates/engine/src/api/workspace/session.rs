@@ -2,12 +2,15 @@
 
 use crate::api::call::caught;
 use crate::api::engine::Engine;
+use crate::api::profile::Profile;
+use crate::api::workspace::names::session_names;
 use crate::context::call::Call;
 use crate::context::policy::Access;
 use crate::model::call_context::{CallContext, StalePolicy, UnreadPolicy};
 use crate::model::call_handle::CallHandle;
 use crate::model::reply::Reply;
-use emendate_core::{FileAction, FileRequest, Result};
+use crate::pipeline::report::outcome::ChangeOutcome;
+use emendate_core::{ArgumentStyle, FileAction, FileRequest, Result, Vocabulary};
 use emendate_fs::shown;
 use emendate_os::ffi::OsStrExt as _;
 use serde_json::Value;
@@ -19,6 +22,8 @@ use std::sync::Arc;
 pub struct Session {
     engine: Arc<Engine>,
     caller: CallContext,
+    style: ArgumentStyle,
+    profile: Option<&'static Profile>,
 }
 
 impl std::fmt::Debug for Session {
@@ -28,8 +33,8 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    pub(super) fn new(engine: Arc<Engine>, caller: CallContext) -> Session {
-        Session { engine, caller }
+    pub(super) fn new(engine: Arc<Engine>, caller: CallContext, style: ArgumentStyle) -> Session {
+        Session { engine, caller, style, profile: None }
     }
 
     /// Returns the name.
@@ -40,6 +45,12 @@ impl Session {
     /// Returns the rules of the session's calls.
     pub fn caller(&self) -> &CallContext {
         &self.caller
+    }
+
+    /// Returns this session with other rules.
+    #[must_use]
+    pub fn with_caller(&self, caller: CallContext) -> Session {
+        Session { caller, ..self.clone() }
     }
 
     /// Sets whether the session may edit files that it has not read (default: [`UnreadPolicy::Deny`]).
@@ -53,6 +64,14 @@ impl Session {
     #[must_use]
     pub fn on_stale(mut self, on_stale: StalePolicy) -> Session {
         self.caller.on_stale = Some(on_stale);
+        self
+    }
+
+    /// Makes errors of typed calls name the tools and fields of a profile (default: the methods of the language). This is
+    /// for programs that carry out with typed calls what a model asks with these tools.
+    #[must_use]
+    pub fn for_profile(mut self, profile: &'static Profile) -> Session {
+        self.profile = Some(profile);
         self
     }
 
@@ -71,7 +90,21 @@ impl Session {
     /// Runs a typed call.
     pub(super) fn run<T>(&self, name: &str, run: impl FnOnce(Call<'_>) -> Result<T>) -> Result<T> {
         let call = Call::new(&self.engine.context, &self.caller);
-        caught(call, name, || run(call))
+        caught(call, name, || run(call)).map_err(|error| error.rendered_for(&*self.names(name)))
+    }
+
+    /// Runs a typed call that changes files. The errors of edits that it leaves out are part of its outcome.
+    pub(super) fn change(
+        &self,
+        name: &str,
+        run: impl FnOnce(Call<'_>) -> Result<ChangeOutcome>,
+    ) -> Result<ChangeOutcome> {
+        self.run(name, |call| Ok(run(call)?.rendered_for(&*self.names(name))))
+    }
+
+    /// Returns the names of the caller for the method that corresponds to a tool.
+    pub(super) fn names(&self, tool: &str) -> Box<dyn Vocabulary> {
+        session_names(self.style, self.profile, tool)
     }
 
     /// Returns the absolute path of a file that a call names: relative ones begin at the first root.

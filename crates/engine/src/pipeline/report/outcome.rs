@@ -6,7 +6,7 @@ use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState, recy
 use crate::pipeline::report::diagnose;
 use crate::pipeline::report::receipt::Receipt;
 use emendate_core::explain::{self, DiffStat};
-use emendate_core::{ChangedSpan, ContentId, Error, Notes, Tag, Tier};
+use emendate_core::{ChangedSpan, ContentId, Error, Notes, Tag, Tier, Vocabulary};
 use emendate_history::OperationId;
 use std::path::PathBuf;
 
@@ -121,6 +121,14 @@ impl ChangeOutcome {
     /// The diffs of all files, if they were requested.
     pub fn diff(&self) -> String {
         self.files.iter().filter_map(|file| file.diff.as_deref()).collect()
+    }
+
+    /// Renders the advice of edits that were skipped with the names of a caller.
+    pub(crate) fn rendered_for(mut self, names: &dyn Vocabulary) -> ChangeOutcome {
+        for failed in self.files.iter_mut().flat_map(|file| &mut file.failed) {
+            *failed = failed.clone().rendered_for(names);
+        }
+        self
     }
 }
 

@@ -153,6 +153,7 @@ pub(crate) fn undo_operations(
     if args.id.is_some() && (args.last.is_some() || args.file_path.is_some()) {
         return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
                 .next(Advice::named("Give one of {id}, {file_path} or {last}, or none of them for the last one; for a part of one file, {id} and {hunks} with the file.")
+                    .or(Advice::named("Give one of {id}, {file_path} or {last}, or none of them for the last one."))
                     .or("Give only one of them.")));
     }
     choose_and_take_back(call, origin, args, raw, times)
