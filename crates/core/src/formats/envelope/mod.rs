@@ -24,17 +24,17 @@ const WRAPPERS_MAX: usize = 8;
 
 /// A text without its wrappers, and the information in them.
 #[derive(Clone, Debug, Default)]
-pub struct UnwrappedText<'a> {
+pub(super) struct UnwrappedText<'a> {
     /// The text inside.
-    pub text: Cow<'a, str>,
+    pub(super) text: Cow<'a, str>,
     /// The name of the format, if a wrapper gives it.
-    pub format: Option<&'static str>,
+    pub(super) format: Option<&'static str>,
     /// The parse options given by the wrappers: file, directories to strip, direction.
-    pub options: ParseOptions,
+    pub(super) options: ParseOptions,
     /// The directory that names in the text are relative to; may be relative itself.
-    pub directory: Option<String>,
+    pub(super) directory: Option<String>,
     /// One sentence per wrapper; empty if there was none.
-    pub notes: Notes,
+    pub(super) notes: Notes,
 }
 
 /// One wrapper that was removed.
@@ -58,7 +58,7 @@ impl<'a> WrapperLayer<'a> {
 }
 
 /// Removes all wrappers. Linear in the size of the text.
-pub fn unwrap_text(text: &str) -> UnwrappedText<'_> {
+pub(super) fn unwrap_text(text: &str) -> UnwrappedText<'_> {
     let mut out = UnwrappedText { text: Cow::Borrowed(text), ..UnwrappedText::default() };
     for _ in 0..WRAPPERS_MAX {
         let layer = match &out.text {

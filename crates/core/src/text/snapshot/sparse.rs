@@ -99,7 +99,7 @@ impl Snapshot {
     }
 
     /// Properties of the whole file; `None` unless the snapshot is sparse.
-    pub fn file_summary(&self) -> Option<&FileSummary> {
+    pub(crate) fn file_summary(&self) -> Option<&FileSummary> {
         self.0.sparse.as_ref().map(|extract| &extract.summary)
     }
 
