@@ -47,6 +47,7 @@ pub mod formats;
 mod in_memory;
 mod locate;
 mod note;
+mod setters;
 mod text;
 pub mod work;
 
