@@ -24,6 +24,8 @@ pub mod search_replace;
 mod shell_edit;
 mod stray_edits;
 pub mod stream;
+#[cfg(test)]
+mod testing;
 pub mod text_editor;
 mod tool_calls;
 pub mod unified_diff;
