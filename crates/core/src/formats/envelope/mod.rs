@@ -37,23 +37,14 @@ pub(super) struct UnwrappedText<'a> {
     pub(super) notes: Notes,
 }
 
-/// One wrapper that was removed.
-#[derive(Default)]
-struct WrapperLayer<'a> {
-    text: Cow<'a, str>,
-    format: Option<&'static str>,
-    options: ParseOptions,
-    directory: Option<String>,
-    notes: Notes,
-}
-
-impl<'a> WrapperLayer<'a> {
-    fn new(text: impl Into<Cow<'a, str>>, note: impl Into<String>) -> WrapperLayer<'a> {
-        WrapperLayer { text: text.into(), notes: vec![note.into()].into(), ..WrapperLayer::default() }
+impl<'a> UnwrappedText<'a> {
+    /// Creates the text of one wrapper.
+    fn new(text: impl Into<Cow<'a, str>>, note: impl Into<String>) -> UnwrappedText<'a> {
+        UnwrappedText { text: text.into(), notes: vec![note.into()].into(), ..UnwrappedText::default() }
     }
 
-    fn owned(self) -> WrapperLayer<'static> {
-        WrapperLayer { text: Cow::Owned(self.text.into_owned()), ..self }
+    fn owned(self) -> UnwrappedText<'static> {
+        UnwrappedText { text: Cow::Owned(self.text.into_owned()), ..self }
     }
 }
 
@@ -63,9 +54,9 @@ pub(super) fn unwrap_text(text: &str) -> UnwrappedText<'_> {
     for _ in 0..WRAPPERS_MAX {
         let layer = match &out.text {
             Cow::Borrowed(text) => layer(text),
-            Cow::Owned(text) => layer(text).map(WrapperLayer::owned),
+            Cow::Owned(text) => layer(text).map(UnwrappedText::owned),
         };
-        let Some(WrapperLayer { text, format, options, directory, notes }) = layer else { break };
+        let Some(UnwrappedText { text, format, options, directory, notes }) = layer else { break };
         out.text = text;
         out.format = format.or(out.format);
         out.options.strip = options.strip.or(out.options.strip);
@@ -80,7 +71,7 @@ pub(super) fn unwrap_text(text: &str) -> UnwrappedText<'_> {
     out
 }
 
-fn layer(text: &str) -> Option<WrapperLayer<'_>> {
+fn layer(text: &str) -> Option<UnwrappedText<'_>> {
     let body = text.trim_start_matches('\u{FEFF}').trim();
     let json = json::layer(body).or_else(|| json::layer(in_fence(body)?));
     let has_tags = memchr::memchr(b'<', text.as_bytes()).is_some();
