@@ -48,6 +48,7 @@ mod in_memory;
 mod locate;
 mod note;
 pub mod parameters;
+mod setters;
 mod text;
 pub mod work;
 
@@ -64,7 +65,7 @@ pub use locate::binary::{BINARY_RESULT_BYTES_MAX, apply_binary, is_object};
 pub use locate::fence_name::FenceName;
 pub use locate::find::{
     CHANGED_PLACES_MAX, HEADING_LINES_MAX, INSERTED_BYTES_MAX, TextEdit, TextMatch, TextMatches, Tier, check_amount,
-    find, without_copied_numbers,
+    find,
 };
 pub use locate::op::{
     AnchorPair, BinaryChange, BinaryPayload, EDITS_PER_CALL_MAX, ExpectedMatches, FileAction, FileMode, FileRequest,

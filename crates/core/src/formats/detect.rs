@@ -157,7 +157,7 @@ pub fn without_mark(text: &str) -> &str {
 /// Parses a text as a model sent it: removes wrappers, uses the named format or detects it, and parses the rest. The
 /// caller's options in `call_options` override those of a wrapper.
 ///
-/// Errors: those of [`detect_format`], and of the format's parser.
+/// Errors: [`Code::EditUnparsable`] for a text in no format, or in several; those of the format's parser.
 pub fn parse_any(text: &str, named: Option<&'static dyn Format>, call_options: &ParseOptions) -> Result<ParsedText> {
     if let Some(plain) = plain_text(text, named, call_options) {
         // If the work had to end, the text was not read to its end.
@@ -235,16 +235,17 @@ pub(super) fn calls(
     tool_calls::parse(text, call_options, known)
 }
 
-/// Detects the only format of a text. If two formats detect parts of it, the ranges of one must contain those of the
-/// other: a patch may add lines that look like another format.
-///
-/// Errors: [`Code::EditUnparsable`] if no format detects a part of the text, with a hint; and if two do, with the first
-/// line of each.
-pub fn detect_format(text: &str) -> Result<&'static dyn Format> {
+/// Returns the format of a text.
+#[cfg(test)]
+pub(super) fn detect_format(text: &str) -> Result<&'static dyn Format> {
     detect(text, &mut KnownRanges::default()).map(|(format, _)| format)
 }
 
-/// Returns the format of [`detect_format`], and the lines that are certainly in it.
+/// Detects the only format of a text, and the lines that are certainly in it. If two formats detect parts of it, the
+/// ranges of one must contain those of the other: a patch may add lines that look like another format.
+///
+/// Errors: [`Code::EditUnparsable`] if no format detects a part of the text, with a hint; and if two do, with the first
+/// line of each.
 fn detect(text: &str, known: &mut KnownRanges) -> Result<FormatRanges> {
     let mut ranges = known.of(text);
     match outermost_index(&ranges) {

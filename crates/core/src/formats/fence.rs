@@ -61,7 +61,7 @@ pub(super) fn tag(line: &str) -> Option<(&'static str, &str)> {
 }
 
 /// Returns the lines inside the single fence that encloses a whole text, apart from blank lines around it.
-pub fn inside_fence(text: &str) -> Option<&str> {
+pub(crate) fn inside_fence(text: &str) -> Option<&str> {
     let start = text.find(|ch: char| !ch.is_whitespace())?;
     let start = text[..start].rfind('\n').map_or(0, |end| end + 1);
     let (first, rest) = text[start..].split_once('\n')?;

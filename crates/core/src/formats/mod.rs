@@ -5,7 +5,7 @@ pub mod anchors;
 pub mod apply_patch;
 mod call_literal;
 pub mod detect;
-pub mod envelope;
+mod envelope;
 mod fence;
 pub mod hashline;
 pub mod line_anchors;
@@ -24,6 +24,8 @@ pub mod search_replace;
 mod shell_edit;
 mod stray_edits;
 pub mod stream;
+#[cfg(test)]
+mod testing;
 pub mod text_editor;
 mod tool_calls;
 pub mod unified_diff;
@@ -32,7 +34,7 @@ pub mod whole_text;
 pub mod write;
 
 pub use call_literal::literal_value;
-pub use fence::inside_fence;
+pub(crate) use fence::inside_fence;
 
 use crate::code::Code;
 use crate::error::{Error, Result};

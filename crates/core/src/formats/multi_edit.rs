@@ -4,12 +4,8 @@ use super::replace::Replacement;
 use super::{Format, FormatInput, FormatSpec};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::locate::op::{
-    EDITS_PER_CALL_MAX, FileAction, FileRequest, Op, OpOrder, Request, ResolveSettings, TextNames,
-};
-use crate::locate::resolve::resolve;
+use crate::locate::op::{EDITS_PER_CALL_MAX, FileAction, FileRequest, Op, OpOrder, Request, TextNames};
 use crate::note::Notes;
-use crate::text::snapshot::Snapshot;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,11 +49,7 @@ struct MultiEditInput {
 /// Converts a list of replacements to operations.
 ///
 /// Errors: every replacement that is invalid by itself, all at once; an empty list; more than [`EDITS_PER_CALL_MAX`].
-pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
-    to_ops_of(edits, &TextNames::FIELDS)
-}
-
-fn to_ops_of(edits: &[Replacement], names: &TextNames) -> Result<Vec<Op>> {
+fn to_ops(edits: &[Replacement], names: &TextNames) -> Result<Vec<Op>> {
     if edits.is_empty() {
         return Err(Error::new(Code::CallInvalid, "No edits provided.")
             .next(format!("Put at least one {{{}, {}}} into edits.", names.old, names.new)));
@@ -79,29 +71,6 @@ fn to_ops_of(edits: &[Replacement], names: &TextNames) -> Result<Vec<Op>> {
         }
     }
     Error::combine(errors, edits.len()).map_or(Ok(ops), Err)
-}
-
-/// True if two lists of edits of one file are equal, or lead to the same text from the current file (seed 001, "Input
-/// Equivalence Checking"). Front ends use this to drop a repeated call.
-pub fn edits_equivalent(a: &[Replacement], b: &[Replacement], file: &Snapshot, order: OpOrder) -> bool {
-    if a.len() == b.len()
-        && a.iter()
-            .zip(b)
-            .all(|(a, b)| a.old_string == b.old_string && a.new_string == b.new_string && counts_of(a) == counts_of(b))
-    {
-        return true;
-    }
-    matches!((apply_edits(a, file, order), apply_edits(b, file, order)), (Some(a), Some(b)) if a == b)
-}
-
-/// Returns the text to which edits lead; `None` if they cannot be placed.
-fn apply_edits(edits: &[Replacement], file: &Snapshot, order: OpOrder) -> Option<Vec<u8>> {
-    Some(resolve(file, &to_ops(edits).ok()?, order, ResolveSettings::default()).ok()?.changes.apply(file))
-}
-
-/// Returns the fields of an edit that determine how many occurrences it replaces.
-fn counts_of(edit: &Replacement) -> (bool, Option<usize>) {
-    (edit.replace_all.unwrap_or(false), edit.expected_replacements)
 }
 
 impl Format for MultiEdit {
@@ -127,7 +96,7 @@ impl Format for MultiEdit {
 /// Errors: those of [`MultiEdit`].
 pub fn parse_as(names: &TextNames, input: FormatInput) -> Result<Request> {
     let MultiEditInput { file_path, edits, order } = super::from_json(input)?;
-    let action = FileAction::Edit { ops: to_ops_of(&edits, names)?, order: order.into() };
+    let action = FileAction::Edit { ops: to_ops(&edits, names)?, order: order.into() };
     Ok(Request { files: vec![FileRequest::new(file_path, action)], notes: Notes::new() })
 }
 
@@ -137,9 +106,9 @@ count on the result of an earlier edit; set order to in_turn if an edit needs on
 
 #[cfg(test)]
 mod tests {
-    use super::{Replacement, edits_equivalent, to_ops};
+    use super::{Replacement, to_ops};
     use crate::code::Code;
-    use crate::locate::op::{OpOrder, ResolveSettings};
+    use crate::locate::op::{OpOrder, ResolveSettings, TextNames};
     use crate::locate::resolve::resolve;
     use crate::text::snapshot::Snapshot;
 
@@ -154,7 +123,8 @@ mod tests {
 
     fn apply(base: &str, pairs: &[(&str, &str)], order: OpOrder) -> Result<String, (Code, String)> {
         let base = Snapshot::from_text(base);
-        let resolved = to_ops(&edits(pairs)).and_then(|ops| resolve(&base, &ops, order, ResolveSettings::default()));
+        let resolved = to_ops(&edits(pairs), &TextNames::FIELDS)
+            .and_then(|ops| resolve(&base, &ops, order, ResolveSettings::default()));
         match resolved {
             Ok(resolved) => Ok(String::from_utf8(resolved.changes.apply(&base)).unwrap()),
             Err(error) => Err((error.code(), format!("{error} {:?}", error.data()))),
@@ -214,16 +184,5 @@ mod tests {
         let pairs: Vec<(&str, &str)> = pairs.iter().map(|(a, b)| (&**a, &**b)).collect();
         let out = apply(&lines, &pairs, OpOrder::Together).unwrap();
         assert_eq!(out, lines.replace("line", "LINE"));
-    }
-
-    #[test]
-    fn equivalence_of_edits_depends_on_their_result() {
-        let file = Snapshot::from_text("a b\n");
-        let same =
-            |a: &[(&str, &str)], b: &[(&str, &str)]| edits_equivalent(&edits(a), &edits(b), &file, OpOrder::Together);
-        assert!(same(&[("a", "x")], &[("a", "x")]));
-        assert!(same(&[("a b", "x b")], &[("a", "x")]));
-        assert!(!same(&[("a", "x")], &[("a", "y")]));
-        assert!(!same(&[("q", "x")], &[("r", "y")]));
     }
 }

@@ -1,5 +1,6 @@
 //! Parts of a text that look like an edit but are in no format, or in another one than the rest.
 
+use super::search_replace::marker;
 use super::tool_calls::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
 use super::{Format, call_literal, hashline, repair_hint, search_replace, shell_edit};
 use crate::advice;
@@ -102,8 +103,7 @@ fn edit_line(text: &str, path: &str) -> Option<usize> {
     let is_first = |at: Option<usize>| at == Some(first);
     let has_json = || !path.contains(".json") && lines[first].trim_start().starts_with(['{', '[']);
     let is_edit = begins(lines[first])
-        || search_replace::loosely_opens(lines[first])
-            && lines[first + 1..].iter().any(|it| search_replace::divides(it))
+        || marker::is_opening_word(lines[first]) && lines[first + 1..].iter().any(|it| search_replace::divides(it))
         || is_first(pair(&lines))
         || is_first(hunk(&lines))
         || has_json() && is_first(json(&lines));
@@ -134,10 +134,10 @@ fn begins(line: &str) -> bool {
             marks.iter().any(|mark| text.starts_with(mark))
         }
         Some(b'<') => {
-            let short = text.starts_with("<<") && search_replace::loosely_opens(line);
+            let short = text.starts_with("<<") && marker::is_opening_word(line);
             short || search_replace::nearly_opens(line) || is_tag(&text[1..])
         }
-        Some(b'&') => text.starts_with("&lt;&lt;") && search_replace::loosely_opens(line),
+        Some(b'&') => text.starts_with("&lt;&lt;") && marker::is_opening_word(line),
         Some(b'-') => search_replace::nearly_opens(line),
         _ => call_literal::surely_begins(line),
     }
@@ -158,7 +158,7 @@ fn begins_in_list(line: &str) -> bool {
     text = digits.strip_prefix(". ").filter(|_| digits.len() < text.len()).map_or(text, str::trim_start);
     // The signs of emphasis are removed.
     text = text.trim_matches(['*', '_', '`']);
-    text.starts_with("<<") && search_replace::loosely_opens(text)
+    text.starts_with("<<") && marker::is_opening_word(text)
         || line.match_indices('<').take(TAGS_PER_LINE_MAX).any(|(at, _)| is_tag(&line[at + 1..]))
 }
 
@@ -201,9 +201,9 @@ fn bare_markers(lines: &[&str]) -> Option<usize> {
 
 /// Returns the line of dashes and a word such as `ORIGINAL`, if lines that divide and close a block follow it.
 fn dashed_markers(lines: &[&str]) -> Option<usize> {
-    let at = lines.iter().position(|line| is_marker(line, '-', search_replace::loosely_opens))?;
+    let at = lines.iter().position(|line| is_marker(line, '-', marker::is_opening_word))?;
     let divider = at + lines[at..].iter().position(|line| search_replace::divides(line))?;
-    lines[divider..].iter().any(|line| is_marker(line, '+', search_replace::loosely_closes)).then_some(at)
+    lines[divider..].iter().any(|line| is_marker(line, '+', marker::is_closing_word)).then_some(at)
 }
 
 /// True for a run of a sign that is followed by a word.

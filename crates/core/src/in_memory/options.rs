@@ -9,6 +9,7 @@ const INPUT_BYTES_DEFAULT: usize = 64 << 20;
 
 /// Limits of one call. They bound its time and memory. Whether an input exceeds them depends on the input alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
 #[non_exhaustive]
 pub struct ApplyLimits {
     /// Bytes of the patch, and of each text that it is applied to.
@@ -24,19 +25,12 @@ impl Default for ApplyLimits {
     }
 }
 
-impl ApplyLimits {
-    /// Sets the bytes of the patch, and of each text.
-    #[must_use]
-    pub fn input_bytes(mut self, bytes: usize) -> ApplyLimits {
-        self.input_bytes = bytes;
-        self
-    }
-
-    /// Sets the steps of work.
-    #[must_use]
-    pub fn work_steps(mut self, steps: u64) -> ApplyLimits {
-        self.work_steps = steps;
-        self
+crate::setters! {
+    impl ApplyLimits {
+        /// Sets the bytes of the patch, and of each text.
+        input_bytes(bytes: usize) { input_bytes = bytes }
+        /// Sets the steps of work.
+        work_steps(steps: u64) { work_steps = steps }
     }
 }
 
@@ -50,6 +44,7 @@ impl ApplyLimits {
 /// assert_eq!(options.format.as_deref(), Some("unified_diff"));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
 #[non_exhaustive]
 pub struct ApplyOptions {
     /// The format of the patch, by name; `None`: it is detected.
@@ -81,78 +76,33 @@ impl ApplyOptions {
         ApplyOptions::default()
     }
 
-    /// Sets the format of the patch: one of [`text_formats`](crate::formats::text_formats).
-    #[must_use]
-    pub fn format(mut self, name: impl Into<String>) -> ApplyOptions {
-        self.format = Some(name.into());
-        self
-    }
-
-    /// Sets the path of the text.
-    #[must_use]
-    pub fn path(mut self, path: impl Into<String>) -> ApplyOptions {
-        self.path = Some(path.into());
-        self
-    }
-
-    /// Sets the tolerance of the matching cascade.
-    #[must_use]
-    pub fn matching(mut self, matching: Matching) -> ApplyOptions {
-        self.matching = matching;
-        self
-    }
-
-    /// If true, replaces every occurrence.
-    #[must_use]
-    pub fn replace_all(mut self, all: bool) -> ApplyOptions {
-        self.replace_all = all;
-        self
-    }
-
-    /// Strips this number of leading directories from every name in a patch.
-    #[must_use]
-    pub fn strip(mut self, directories: usize) -> ApplyOptions {
-        self.strip = Some(directories);
-        self
-    }
-
-    /// If true, reverses every change of a patch.
-    #[must_use]
-    pub fn reverse(mut self, reverse: bool) -> ApplyOptions {
-        self.reverse = reverse;
-        self
-    }
-
-    /// If true, created and moved files may replace existing ones.
-    #[must_use]
-    pub fn overwrite(mut self, overwrite: bool) -> ApplyOptions {
-        self.overwrite = overwrite;
-        self
-    }
-
-    /// If true, accepts lines that look like placeholders as they are.
-    #[must_use]
-    pub fn placeholders_meant(mut self, meant: bool) -> ApplyOptions {
-        self.placeholders_meant = meant;
-        self
-    }
-
-    /// Sets the limits of the call.
-    #[must_use]
-    pub fn limits(mut self, limits: ApplyLimits) -> ApplyOptions {
-        self.limits = limits;
-        self
-    }
-
-    /// Sets how errors write arguments of the call.
-    #[must_use]
-    pub fn argument_style(mut self, style: ArgumentStyle) -> ApplyOptions {
-        self.argument_style = style;
-        self
-    }
-
     /// The settings for resolving operations.
     pub(super) fn settings(&self) -> ResolveSettings {
         ResolveSettings { matching: self.matching, omissions: self.placeholders_meant, ..ResolveSettings::default() }
+    }
+}
+
+crate::setters! {
+    impl ApplyOptions {
+        /// Sets the format of the patch: one of [`text_formats`](crate::formats::text_formats).
+        format(name: impl Into<String>) { format = Some(name.into()) }
+        /// Sets the path of the text.
+        path(path: impl Into<String>) { path = Some(path.into()) }
+        /// Sets the tolerance of the matching cascade.
+        matching(matching: Matching) { matching = matching }
+        /// If true, replaces every occurrence.
+        replace_all(all: bool) { replace_all = all }
+        /// Strips this number of leading directories from every name in a patch.
+        strip(directories: usize) { strip = Some(directories) }
+        /// If true, reverses every change of a patch.
+        reverse(reverse: bool) { reverse = reverse }
+        /// If true, created and moved files may replace existing ones.
+        overwrite(overwrite: bool) { overwrite = overwrite }
+        /// If true, accepts lines that look like placeholders as they are.
+        placeholders_meant(meant: bool) { placeholders_meant = meant }
+        /// Sets the limits of the call.
+        limits(limits: ApplyLimits) { limits = limits }
+        /// Sets how errors write arguments of the call.
+        argument_style(style: ArgumentStyle) { argument_style = style }
     }
 }

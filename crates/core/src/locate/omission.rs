@@ -263,7 +263,7 @@ const SHOWN_PLACEHOLDERS_MAX: usize = 5;
 
 /// The verdict on a file's whole new text.
 #[derive(Clone, Debug, PartialEq)]
-pub enum OmissionVerdict {
+pub(crate) enum OmissionVerdict {
     /// There is no objection.
     Fine,
     /// The text may be written, with this warning.
@@ -277,7 +277,7 @@ pub enum OmissionVerdict {
 /// Compares a file's whole new text with the current one. Refuses a placeholder that the current text does not contain
 /// ([`Code::EditOmission`]) unless it is `meant`, and a line of only dots, or a remark such as `# etc.`, in place of
 /// lines that would be lost. Warns about a file that loses more than half of its lines.
-pub fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
+pub(crate) fn check_whole_text(old: &str, new: &str, meant: bool) -> OmissionVerdict {
     if !meant
         && !old.trim().is_empty()
         && let Err(error) = leftover::check_whole(old, new)

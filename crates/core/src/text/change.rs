@@ -38,7 +38,7 @@ impl Splice {
 
     /// Sets the read span to the hull of `read_span` and the span.
     #[must_use]
-    pub fn with_read_span(mut self, read_span: Span) -> Splice {
+    pub(crate) fn with_read_span(mut self, read_span: Span) -> Splice {
         self.read_span = read_span.hull(self.span);
         self
     }

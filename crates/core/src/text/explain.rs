@@ -1,5 +1,6 @@
 //! Reports of an edit, derived from its splices: hunks, counts, a snippet. No new diff is computed.
 
+mod compared_words;
 mod diff_form;
 mod hunk_parts;
 mod inline;

@@ -375,7 +375,7 @@ impl Snapshot {
 
     /// Returns the line end for text inserted at `text` that replaces no line end: inside a line, that of the line; at
     /// the start of a line, that of the line before. Falls back to the other neighbour, then to the file's majority.
-    pub fn line_end_near(&self, text: usize) -> LineEnd {
+    pub(crate) fn line_end_near(&self, text: usize) -> LineEnd {
         if self.0.decoded.is_none() {
             return self.0.lost_end;
         }
@@ -425,7 +425,7 @@ impl Snapshot {
     }
 
     /// Decodes `raw`, a part of this file or of its new content that begins and ends on character boundaries.
-    pub fn decode_chunk(&self, raw: &[u8]) -> String {
+    pub(crate) fn decode_chunk(&self, raw: &[u8]) -> String {
         let codec = Codec { mark: 0, ..self.0.codec };
         if codec.charset == crate::Charset::Utf8
             && memchr::memchr(b'\r', raw).is_none()

@@ -59,7 +59,7 @@ impl Span {
     }
 
     /// True when the two spans share a byte, or an empty one lies strictly inside the other.
-    pub const fn clashes(self, other: Span) -> bool {
+    pub(crate) const fn clashes(self, other: Span) -> bool {
         self.start < other.end && other.start < self.end
     }
 

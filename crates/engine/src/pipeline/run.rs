@@ -91,8 +91,8 @@ impl RequestPlanner<'_> {
 const RACE_RETRIES_MAX: usize = 256;
 
 /// Plans, commits and records a request, and retries if another process writes in between. Callers in this process take
-/// the locks of [`Context::lock_paths`] first; changes by other processes are detected by the check right before the
-/// write.
+/// the locks of [`Context::lock_paths`] first, or in `plan` if that finds the files; changes by other processes are
+/// detected by the check right before the write.
 pub(crate) fn plan_and_commit(
     call: Call<'_>,
     origin: CallOrigin<'_>,

@@ -6,6 +6,7 @@ use crate::context::call::Call;
 use crate::context::options::{CallOptions, OptionFields};
 use crate::context::policy::Access;
 use crate::model::call_context::ChangeDisplay;
+use crate::model::change_kind::ChangeKind;
 use crate::model::reply::Answer;
 use crate::model::reply::SeedCodes;
 use crate::pipeline::report::receipt::{Receipt, ReplyText};
@@ -232,7 +233,9 @@ fn render_answer(receipt: &mut Receipt, shows: ChangeDisplay, args: &TextEditorI
     let path = &args.path;
     let ReplyText { headline, notes, body: snippet } = &reply.text;
     let text = match args.command {
-        EditorCommand::Create if receipt.is_created() => format!("File created successfully at: {path}\n{notes}"),
+        EditorCommand::Create if receipt.plan.kind() == ChangeKind::Create => {
+            format!("File created successfully at: {path}\n{notes}")
+        }
         EditorCommand::Create => format!("{headline}{notes}"),
         EditorCommand::Insert => format!(
             "The file {path} has been edited. Here's the result of running `cat -n` on a snippet of the edited file:\n{snippet}{notes}\

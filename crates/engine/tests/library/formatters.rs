@@ -96,6 +96,25 @@ fn undo_is_exact_and_dry_run_shows_the_formatted_text() {
 }
 
 #[test]
+fn edit_waits_while_the_files_of_a_replacement_are_formatted() {
+    let runs = tempfile::NamedTempFile::new().unwrap();
+    let count = || std::fs::read_to_string(runs.path()).unwrap().lines().count();
+    let fixture = with(&format!("echo >> \"{}\"; sleep 0.5; cat", runs.path().display()), "when = 'always'");
+    fixture.put("a.txt", "one\ntwo\n");
+    std::thread::scope(|scope| {
+        let input = json!({ "path": fixture.root, "old_string": "one", "new_string": "1" });
+        let replaced = scope.spawn(|| fixture.call("replace_in_files", input));
+        while count() == 0 && !replaced.is_finished() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        ok(&fixture.edit("a.txt", "two", "2"));
+        ok(&replaced.join().unwrap());
+    });
+    assert_eq!(fixture.get("a.txt"), "1\n2\n");
+    assert_eq!(count(), 2, "neither call is planned twice");
+}
+
+#[test]
 fn project_cannot_configure_programs() {
     let text = "[[formatters]]\nfiles = '*'\ncommand = ['touch', 'pwned']\n";
     let fixture = EngineFixture::trusted(Config::default().with_file(text, "emend.toml", false).unwrap());

@@ -100,9 +100,8 @@ pub(super) fn parse_plain(text: &str, options: &ParseOptions) -> Option<Request>
 mod tests {
     use crate::formats::Format;
     use crate::formats::apply_patch::ApplyPatch;
-    use crate::formats::detect::parse_wrapped;
     use crate::formats::line_parser::ParseOptions;
-    use crate::formats::ranges::KnownRanges;
+    use crate::formats::testing::check_plain;
     use proptest::prelude::*;
 
     #[test]
@@ -151,11 +150,7 @@ mod tests {
             let end = if is_cut { "" } else { "\n" };
             let text = format!("*** Begin Patch\n{}\n*** End Patch{end}", lines.join("\n"));
             let options = ParseOptions { strip, file, reverse, ..ParseOptions::default() };
-            if let Some(request) = ApplyPatch.parse_plain(&text, &options) {
-                let named = Some(&ApplyPatch as &dyn Format);
-                let parsed = parse_wrapped(&text, named, &options, &mut KnownRanges::default()).unwrap();
-                prop_assert_eq!((parsed.format.spec().name, parsed.request), ("apply_patch", request));
-            }
+            check_plain(&ApplyPatch, &text, true, &options);
         }
     }
 }

@@ -2,23 +2,19 @@ use super::{ApplyPatch, print};
 use crate::code::Code;
 use crate::error::Error;
 use crate::formats::line_parser::{FileActionKind, ParseOptions, StreamEvent, parse_text};
+use crate::formats::testing::{self, hunks, marked};
 use crate::formats::{Format, FormatInput};
 use crate::locate::doubled_plus;
-use crate::locate::op::{
-    FileAction, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op, OpOrder, Request,
-};
+use crate::locate::op::{FileAction, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, OpOrder, Request};
 use crate::note::Notes;
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Request {
-    ApplyPatch.parse(FormatInput::Text(text.to_owned())).unwrap_or_else(|error| panic!("{text}\n{error}"))
+    testing::parse(&ApplyPatch, text)
 }
 
 fn fails(text: &str) -> Error {
-    match ApplyPatch.parse(FormatInput::Text(text.to_owned())) {
-        Ok(request) => panic!("{text}\n{request:?}"),
-        Err(error) => error,
-    }
+    testing::refusal(&ApplyPatch, text)
 }
 
 fn with(options: &ParseOptions, text: &str) -> Result<Request, Error> {
@@ -30,32 +26,13 @@ fn patch(body: &str) -> String {
     format!("*** Begin Patch\n{body}*** End Patch\n")
 }
 
-fn hunks(file: &FileRequest) -> Vec<Hunk> {
-    let (FileAction::Edit { ops, .. } | FileAction::Move { ops, .. }) = &file.action else { panic!("{file:?}") };
-    let hunk = |op: &Op| match &op.at {
-        Locator::Hunk(hunk) => (**hunk).clone(),
-        other => panic!("{other:?}"),
-    };
-    ops.iter().map(hunk).collect()
-}
-
 /// Returns the only hunk of the only file.
 fn hunk(text: &str) -> Hunk {
     let request = parse(text);
     assert_eq!(request.files.len(), 1, "{text}");
     let mut hunks = hunks(&request.files[0]);
     assert_eq!(hunks.len(), 1, "{text}");
-    hunks.remove(0)
-}
-
-fn lines(hunk: &Hunk) -> String {
-    let mark = |line: &HunkLine| match line.kind {
-        HunkLineKind::Context => ' ',
-        HunkLineKind::Removed => '-',
-        HunkLineKind::Added => '+',
-        HunkLineKind::Bare => '?',
-    };
-    hunk.lines.iter().map(|line| format!("{}{}\n", mark(line), line.text)).collect()
+    hunks.remove(0).clone()
 }
 
 const UPDATE: &str = "*** Update File: f\n@@\n a\n-b\n+c\n";
@@ -84,10 +61,10 @@ fn all_operations_are_parsed() {
     let found = hunks(&request.files[3]);
     assert_eq!(found.len(), 2);
     assert_eq!(
-        (&*found[0].scopes, &*lines(&found[0]), found[0].source_line),
+        (&*found[0].scopes, &*marked(found[0]), found[0].source_line),
         (&["class A".into(), "def f".into()][..], "-x\n+y\n", 10)
     );
-    assert_eq!((&*lines(&found[1]), found[1].at_end, found[0].at_end), (" z\n+w\n", true, false));
+    assert_eq!((&*marked(found[1]), found[1].at_end, found[0].at_end), (" z\n+w\n", true, false));
     assert_eq!(request.files[4].action, FileAction::Move { to: "n".into(), ops: vec![] });
     assert!(matches!(&request.files[5].action, FileAction::Move { to, ops } if to == "q" && ops.len() == 1));
     assert!(matches!(&request.files[3].action, FileAction::Edit { order: OpOrder::AsNeeded, .. }));
@@ -113,7 +90,7 @@ fn wrappers_and_prose_are_ignored() {
         for text in [format!("{before}{inner}{after}"), format!("{before}{inner}{after}").replace('\n', "\r\n")] {
             let request = parse(&text);
             let found = hunks(&request.files[0]).remove(0);
-            assert_eq!(lines(&found), " a\n-b\n+c\n", "{text}");
+            assert_eq!(marked(found), " a\n-b\n+c\n", "{text}");
             assert_eq!(request.files[0].path, "f");
             assert_eq!(request.notes.is_empty(), before.trim().trim_start_matches('\u{FEFF}').is_empty(), "{text}");
         }
@@ -162,21 +139,21 @@ fn mistakes_are_repaired_and_reported() {
     ] {
         let request = parse(&text);
         assert_eq!((request.files.len(), &*request.files[0].path), (1, "f"), "{text}");
-        assert_eq!(lines(&hunks(&request.files[0])[0]), " a\n-b\n+c\n", "{text}");
+        assert_eq!(marked(hunks(&request.files[0])[0]), " a\n-b\n+c\n", "{text}");
         assert!(request.notes.iter().any(|note| note.to_string().contains(part)), "{text}\n{:?}", request.notes);
     }
     let implicit = hunk(&patch(UPDATE).replace("@@\n", ""));
-    assert_eq!((lines(&implicit), implicit.source_line), (" a\n-b\n+c\n".to_owned(), 3));
+    assert_eq!((marked(&implicit), implicit.source_line), (" a\n-b\n+c\n".to_owned(), 3));
 }
 
 #[test]
 fn indented_markers_in_an_update_are_lines_of_the_file() {
     let found = hunk(&patch("*** Update File: f\n@@\n-x\n+y\n *** End Patch\n  *** Update File: b\n  @@\n"));
-    assert_eq!(lines(&found), "-x\n+y\n *** End Patch\n  *** Update File: b\n  @@\n");
+    assert_eq!(marked(&found), "-x\n+y\n *** End Patch\n  *** Update File: b\n  @@\n");
     // At other places they are markers.
     let request = parse("  *** Begin Patch\n *** Add File: n\n+1\n  *** Update File: f\n@@\n-x\n+y\n*** End Patch");
     assert_eq!(request.files.len(), 2);
-    assert_eq!(lines(&hunks(&request.files[1])[0]), "-x\n+y\n");
+    assert_eq!(marked(hunks(&request.files[1])[0]), "-x\n+y\n");
 }
 
 #[test]
@@ -224,7 +201,7 @@ fn patch_can_be_reversed() {
     let options = ParseOptions { reverse: true, ..ParseOptions::default() };
     let back = with(&options, &patch(&format!("{UPDATE}*** Add File: n\n+x\n"))).unwrap();
     assert_eq!(back.files[0].action, FileAction::Delete { text: Some("x\n".into()) });
-    assert_eq!(lines(&hunks(&back.files[1])[0]), " a\n-c\n+b\n");
+    assert_eq!(marked(hunks(&back.files[1])[0]), " a\n-c\n+b\n");
     // This format does not contain the content of a deleted file.
     assert_eq!(with(&options, &patch("*** Delete File: d\n")).unwrap_err().code(), Code::CallInvalid);
 }
@@ -232,9 +209,9 @@ fn patch_can_be_reversed() {
 #[test]
 fn blank_lines_are_context() {
     let found = hunk(&patch("*** Update File: f\n@@\n\n-x\n\n+y\n\n\n"));
-    assert_eq!(lines(&found), "?\n-x\n \n+y\n?\n?\n");
+    assert_eq!(marked(&found), "?\n-x\n \n+y\n?\n?\n");
     let below = hunk(&patch("*** Update File: f\n@@ import os\n+import re\n\n"));
-    assert_eq!(lines(&below), "+import re\n");
+    assert_eq!(marked(&below), "+import re\n");
     let request = parse(&patch("*** Add File: n\n+a\n\n+b\n\n*** Delete File: d\n\n*** Add File: e\n\n"));
     assert_eq!(request.files[0].action, FileAction::Create(NewFile::Text("a\n\nb\n".into())));
     assert_eq!(request.files.len(), 3);
@@ -244,20 +221,20 @@ fn blank_lines_are_context() {
 #[test]
 fn unmarked_lines_and_unterminated_patches_are_parsed() {
     let found = hunk(&patch("*** Update File: f\n@@\nimport os\n+import json\n\timport sys\n"));
-    assert_eq!(lines(&found), "?import os\n+import json\n?\timport sys\n");
+    assert_eq!(marked(&found), "?import os\n+import json\n?\timport sys\n");
     let open = hunk(&patch("*** Update File: f\n@@\n-x\n\\ No newline at end of file\n+y\n"));
     assert_eq!(open.open, (true, false));
     let both = hunk(&patch("*** Update File: f\n@@\n-w\n+v\n x\n\\ Kein Zeilenumbruch\n"));
     assert_eq!(both.open, (true, true));
     let only = hunk(&patch("*** Update File: f\n@@\n-x\n\\ No newline\n+x\n"));
-    assert_eq!((only.open, lines(&only)), ((true, false), "-x\n+x\n".to_owned()));
+    assert_eq!((only.open, marked(&only)), ((true, false), "-x\n+x\n".to_owned()));
     let inner = hunk(&patch("*** Update File: f\n@@\n-x\n\\ No newline\n y\n"));
     assert_eq!(inner.open, (false, false));
     let new = parse(&patch("*** Add File: n\n+x\n\\ No newline at end of file\n"));
     assert_eq!(new.files[0].action, FileAction::Create(NewFile::Text("x".into())));
     // These `---` and `+++` are not a header of this file.
     let lists = hunk(&patch("*** Update File: f\n--- a/g\n+++ b/g\n"));
-    assert_eq!(lines(&lists), "--- a/g\n+++ b/g\n");
+    assert_eq!(marked(&lists), "--- a/g\n+++ b/g\n");
 }
 
 #[test]

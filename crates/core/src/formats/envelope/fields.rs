@@ -1,6 +1,6 @@
 //! Arguments of a tool call, from JSON or XML.
 
-use super::{WrapperLayer, json};
+use super::{UnwrappedText, json};
 use crate::formats::text_formats;
 use crate::formats::tool_calls::{FieldRole, role};
 use serde_json::Value;
@@ -60,14 +60,14 @@ pub(super) fn is_idle(key: &str) -> bool {
 }
 
 /// Unwraps the arguments of a call: exactly one text, and no unknown fields. `of` describes their origin for the note.
-pub(super) fn layer(fields: impl Iterator<Item = (String, Value)>, of: &str) -> Option<WrapperLayer<'static>> {
-    let mut out: Option<WrapperLayer<'static>> = None;
+pub(super) fn layer(fields: impl Iterator<Item = (String, Value)>, of: &str) -> Option<UnwrappedText<'static>> {
+    let mut out: Option<UnwrappedText<'static>> = None;
     let (mut file, mut directory, mut format) = (None, None, None);
     for (key, value) in fields {
         let slot = match &*key {
             key if TEXT_FIELDS.contains(&key) => {
                 let found = match value {
-                    Value::String(text) => WrapperLayer::new(text, format!("The field `{key}` of {of} was read.")),
+                    Value::String(text) => UnwrappedText::new(text, format!("The field `{key}` of {of} was read.")),
                     Value::Array(words) => json::command(words)?,
                     _ => return None,
                 };

@@ -1,12 +1,12 @@
 //! Whole files as nested elements: `<args><file><path>…</path><content>…</content></file></args>`, in which Roo's newer
 //! tools receive several files, alone or inside `<write_to_file>`.
 
-use super::{WrapperLayer, is_quiet, lines};
+use super::{UnwrappedText, is_quiet, lines};
 use std::fmt::Write as _;
 
 /// Rewrites the elements as `<file path="…">`, which is a form of whole files; `None` if there is anything else between
 /// them.
-pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
+pub(super) fn layer(text: &str) -> Option<UnwrappedText<'_>> {
     let at = lines(text).find(|(_, line)| is_start(line.trim_start())).map(|(at, _)| at)?;
     let (before, rest) = (&text[..at], text[at..].trim_start());
     let (rest, outer) = match rest.strip_prefix("<write_to_file>") {
@@ -25,7 +25,7 @@ pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     rest = if outer { rest.strip_prefix("</write_to_file>")? } else { rest };
     let what =
         if count == 1 { "The file inside <args> was".to_owned() } else { format!("{count} files inside <args> were") };
-    (count > 0 && is_quiet(before) && is_quiet(rest)).then(|| WrapperLayer::new(out, format!("{what} read.")))
+    (count > 0 && is_quiet(before) && is_quiet(rest)).then(|| UnwrappedText::new(out, format!("{what} read.")))
 }
 
 fn is_start(line: &str) -> bool {

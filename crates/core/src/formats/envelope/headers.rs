@@ -1,7 +1,7 @@
 //! Headers of patches above SEARCH/REPLACE blocks, by models that mix the two formats. Such a header names the file of
 //! the block, so it is replaced by a line with the name.
 
-use super::WrapperLayer;
+use super::UnwrappedText;
 use crate::formats::name;
 use crate::formats::search_replace::marker;
 use crate::work;
@@ -11,7 +11,7 @@ const LINES_BETWEEN_MAX: usize = 4;
 
 /// Replaces headers by the names in them, line by line. `None` if a header has no block, because the text is then a
 /// patch. Lines inside blocks are not changed.
-pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
+pub(super) fn layer(text: &str) -> Option<UnwrappedText<'_>> {
     if !text.contains("SEARCH") || !(text.contains("*** Update File: ") || text.contains("diff --git ")) {
         return None;
     }
@@ -44,7 +44,7 @@ pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     }
     let others = if headers > 1 { format!("; {headers} headers in all") } else { String::new() };
     let note = format!("`{}` was read as the name of the file of the block below it{others}.", first?.trim());
-    Some(WrapperLayer::new(out, note))
+    Some(UnwrappedText::new(out, note))
 }
 
 fn is_header(line: &str) -> bool {

@@ -1,22 +1,22 @@
 //! JSON wrappers: a string, the arguments of a tool, a tool call, the words of a command.
 
-use super::{WrapperLayer, fields, shell};
+use super::{UnwrappedText, fields, shell};
 use serde_json::{Map, Value};
 
 /// Fields of a tool call that contain its arguments.
 const ARGUMENT_FIELDS: [&str; 4] = ["arguments", "input", "parameters", "args"];
 
 /// Unwraps a text that is a single JSON value.
-pub(super) fn layer(text: &str) -> Option<WrapperLayer<'static>> {
+pub(super) fn layer(text: &str) -> Option<UnwrappedText<'static>> {
     if !text.starts_with(['{', '[', '"']) {
         return None;
     }
     read(serde_json::from_str(text).ok()?)
 }
 
-fn read(value: Value) -> Option<WrapperLayer<'static>> {
+fn read(value: Value) -> Option<UnwrappedText<'static>> {
     match value {
-        Value::String(text) => Some(WrapperLayer::new(text, "The text inside the JSON string was read.")),
+        Value::String(text) => Some(UnwrappedText::new(text, "The text inside the JSON string was read.")),
         Value::Array(items) if items.iter().all(Value::is_string) => command(items),
         Value::Array(items) => only(items).and_then(read),
         Value::Object(fields) => call(fields),
@@ -31,13 +31,13 @@ fn only(items: Vec<Value>) -> Option<Value> {
 }
 
 /// Unwraps the words of a command, e.g. `["apply_patch", "…"]` or `["bash", "-lc", "…"]`.
-pub(super) fn command(words: Vec<Value>) -> Option<WrapperLayer<'static>> {
+pub(super) fn command(words: Vec<Value>) -> Option<UnwrappedText<'static>> {
     let words: Option<Vec<String>> = words.into_iter().map(|word| word.as_str().map(str::to_owned)).collect();
     shell::layer_of_words(words?)
 }
 
 /// Unwraps a tool call, or the arguments of one.
-fn call(mut fields: Map<String, Value>) -> Option<WrapperLayer<'static>> {
+fn call(mut fields: Map<String, Value>) -> Option<UnwrappedText<'static>> {
     let named = fields.get("name").is_some_and(Value::is_string);
     for inner in ["tool_calls", "function", "function_call", "tool_call"] {
         if let Some(value) = fields.shift_remove(inner) {
@@ -62,7 +62,7 @@ fn call(mut fields: Map<String, Value>) -> Option<WrapperLayer<'static>> {
         Value::Object(arguments) => fields::layer(arguments.into_iter(), &of),
         Value::String(text) => match serde_json::from_str(&text) {
             Ok(Value::Object(arguments)) => fields::layer(arguments.into_iter(), &of),
-            _ => Some(WrapperLayer::new(text, format!("The text of {of} was read."))),
+            _ => Some(UnwrappedText::new(text, format!("The text of {of} was read."))),
         },
         _ => None,
     }

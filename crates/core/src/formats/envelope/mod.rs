@@ -24,48 +24,39 @@ const WRAPPERS_MAX: usize = 8;
 
 /// A text without its wrappers, and the information in them.
 #[derive(Clone, Debug, Default)]
-pub struct UnwrappedText<'a> {
+pub(super) struct UnwrappedText<'a> {
     /// The text inside.
-    pub text: Cow<'a, str>,
+    pub(super) text: Cow<'a, str>,
     /// The name of the format, if a wrapper gives it.
-    pub format: Option<&'static str>,
+    pub(super) format: Option<&'static str>,
     /// The parse options given by the wrappers: file, directories to strip, direction.
-    pub options: ParseOptions,
+    pub(super) options: ParseOptions,
     /// The directory that names in the text are relative to; may be relative itself.
-    pub directory: Option<String>,
+    pub(super) directory: Option<String>,
     /// One sentence per wrapper; empty if there was none.
-    pub notes: Notes,
+    pub(super) notes: Notes,
 }
 
-/// One wrapper that was removed.
-#[derive(Default)]
-struct WrapperLayer<'a> {
-    text: Cow<'a, str>,
-    format: Option<&'static str>,
-    options: ParseOptions,
-    directory: Option<String>,
-    notes: Notes,
-}
-
-impl<'a> WrapperLayer<'a> {
-    fn new(text: impl Into<Cow<'a, str>>, note: impl Into<String>) -> WrapperLayer<'a> {
-        WrapperLayer { text: text.into(), notes: vec![note.into()].into(), ..WrapperLayer::default() }
+impl<'a> UnwrappedText<'a> {
+    /// Creates the text of one wrapper.
+    fn new(text: impl Into<Cow<'a, str>>, note: impl Into<String>) -> UnwrappedText<'a> {
+        UnwrappedText { text: text.into(), notes: vec![note.into()].into(), ..UnwrappedText::default() }
     }
 
-    fn owned(self) -> WrapperLayer<'static> {
-        WrapperLayer { text: Cow::Owned(self.text.into_owned()), ..self }
+    fn owned(self) -> UnwrappedText<'static> {
+        UnwrappedText { text: Cow::Owned(self.text.into_owned()), ..self }
     }
 }
 
 /// Removes all wrappers. Linear in the size of the text.
-pub fn unwrap_text(text: &str) -> UnwrappedText<'_> {
+pub(super) fn unwrap_text(text: &str) -> UnwrappedText<'_> {
     let mut out = UnwrappedText { text: Cow::Borrowed(text), ..UnwrappedText::default() };
     for _ in 0..WRAPPERS_MAX {
         let layer = match &out.text {
             Cow::Borrowed(text) => layer(text),
-            Cow::Owned(text) => layer(text).map(WrapperLayer::owned),
+            Cow::Owned(text) => layer(text).map(UnwrappedText::owned),
         };
-        let Some(WrapperLayer { text, format, options, directory, notes }) = layer else { break };
+        let Some(UnwrappedText { text, format, options, directory, notes }) = layer else { break };
         out.text = text;
         out.format = format.or(out.format);
         out.options.strip = options.strip.or(out.options.strip);
@@ -80,7 +71,7 @@ pub fn unwrap_text(text: &str) -> UnwrappedText<'_> {
     out
 }
 
-fn layer(text: &str) -> Option<WrapperLayer<'_>> {
+fn layer(text: &str) -> Option<UnwrappedText<'_>> {
     let body = text.trim_start_matches('\u{FEFF}').trim();
     let json = json::layer(body).or_else(|| json::layer(in_fence(body)?));
     let has_tags = memchr::memchr(b'<', text.as_bytes()).is_some();

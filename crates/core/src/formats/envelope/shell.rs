@@ -2,7 +2,7 @@
 //! the patch is extracted, with the directory and the options of the command.
 
 use super::words::{self, ShellToken};
-use super::{WrapperLayer, is_quiet, lines};
+use super::{UnwrappedText, is_quiet, lines};
 use crate::formats::line_parser::ParseOptions;
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ const COMMAND_ENDS: [char; 4] = ['h', 'd', 'o', 'f'];
 const COMMAND_LINES_TRIED_MAX: usize = 4;
 
 /// Extracts a patch from the first command line that applies one.
-pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
+pub(super) fn layer(text: &str) -> Option<UnwrappedText<'_>> {
     let may_have_document = memchr::memmem::find(text.as_bytes(), b"<<").is_some();
     let starts = lines(text).filter(|(_, line)| may_have_document && has_here_document(line) || begins_command(line));
     let (mut layer, at, after) = starts.take(COMMAND_LINES_TRIED_MAX).find_map(|(at, line)| {
@@ -71,25 +71,25 @@ fn directory_of(tokens: &[ShellToken]) -> Option<&str> {
 }
 
 /// Unwraps a command given word by word.
-pub(super) fn layer_of_words(words: Vec<String>) -> Option<WrapperLayer<'static>> {
+pub(super) fn layer_of_words(words: Vec<String>) -> Option<UnwrappedText<'static>> {
     let mut words = words.into_iter();
     let program = words.next()?;
     let name = program.rsplit('/').next()?.to_owned();
     let rest: Vec<String> = words.collect();
     let rest: [String; 2] = match <[String; 1]>::try_from(rest) {
         Ok([text]) if APPLY_PATCH_COMMANDS.contains(&&*name) => {
-            return Some(WrapperLayer::new(text, format!("The argument of `{name}` was read.")));
+            return Some(UnwrappedText::new(text, format!("The argument of `{name}` was read.")));
         }
         Ok(_) => return None,
         Err(rest) => rest.try_into().ok()?,
     };
     let [flags, script] = rest;
     let runs = SHELLS.contains(&&*name) && flags.starts_with('-') && flags.ends_with('c');
-    runs.then(|| WrapperLayer::new(script, format!("The script of `{name} {flags}` was read, not run.")))
+    runs.then(|| UnwrappedText::new(script, format!("The script of `{name} {flags}` was read, not run.")))
 }
 
 /// Parses the command line at the start of a text. Returns the patch, and the offset of the rest.
-fn command(text: &str) -> Option<(WrapperLayer<'_>, usize)> {
+fn command(text: &str) -> Option<(UnwrappedText<'_>, usize)> {
     let (tokens, len) = words::tokenize(text)?;
     let mut directory = None;
     let mut parts = tokens.split(|token| matches!(token, ShellToken::Then("&&" | "||" | ";" | "&"))).peekable();
@@ -111,7 +111,7 @@ fn command(text: &str) -> Option<(WrapperLayer<'_>, usize)> {
             let name = words.first().copied().unwrap_or_default();
             let (body, used) = here(&text[len..], tag, *tabs)?;
             let mut layer =
-                WrapperLayer::new(body, format!("The here-document of `{name}` was read; no command was run."));
+                UnwrappedText::new(body, format!("The here-document of `{name}` was read; no command was run."));
             if !quoted && layer.text.contains(['$', '`', '\\']) {
                 layer.notes.push("Its text was used literally; a shell would have expanded it.".to_owned());
             }
@@ -120,7 +120,7 @@ fn command(text: &str) -> Option<(WrapperLayer<'_>, usize)> {
         _ if pipe.len() == 2 => {
             let text = source.last().map(text_of).unwrap_or_default();
             let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
-            (WrapperLayer::new(text, "The text piped into the command was read; no command was run."), len)
+            (UnwrappedText::new(text, "The text piped into the command was read; no command was run."), len)
         }
         _ => (layer_of_words(words.iter().map(|word| (*word).to_owned()).collect())?, len),
     };

@@ -1,7 +1,7 @@
 //! Tag wrappers: tool calls as models write them without JSON. The content is taken literally; entities are not
 //! decoded.
 
-use super::{WrapperLayer, fields, is_quiet, lines};
+use super::{UnwrappedText, fields, is_quiet, lines};
 use crate::text::fold;
 use serde_json::Value;
 
@@ -58,7 +58,7 @@ fn open(text: &str) -> Option<OpeningTag<'_>> {
 }
 
 /// Removes the first wrapper that begins a line.
-pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
+pub(super) fn layer(text: &str) -> Option<UnwrappedText<'_>> {
     let (at, tag, holds) = lines(text).find_map(|(at, line)| {
         let at = at + line.len() - line.trim_start().len();
         let tag = line.trim_start().starts_with('<').then(|| open(&text[at..])).flatten()?;
@@ -76,7 +76,7 @@ pub(super) fn layer(text: &str) -> Option<WrapperLayer<'_>> {
     }
     let called = [tag.value, tag.name][usize::from(tag.value.is_empty())];
     let arguments = || fields::layer(children(inside)?.into_iter(), &format!("the call of `{called}`"));
-    let whole = || WrapperLayer::new(bare(inside), format!("The text inside <{}> was read.", tag.full));
+    let whole = || UnwrappedText::new(bare(inside), format!("The text inside <{}> was read.", tag.full));
     match holds {
         TagContent::Arguments => arguments(),
         TagContent::Either if is_element(inside) => arguments(),

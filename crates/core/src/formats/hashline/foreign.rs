@@ -186,13 +186,8 @@ fn verb_in(dialect: &HashlineDialect, line: &str, case: fn(&str) -> String) -> O
     (dialect.read)(&case(line)).and_then(Result::ok)
 }
 
-/// True for an operation in an obsolete spelling.
-pub(super) fn is_older(line: &str) -> bool {
-    older(line).is_some()
-}
-
 /// Parses `SWAP`, `DEL`, `INS.…` and the ranges of even older transcripts.
-fn older(line: &str) -> Option<OpLine> {
+pub(super) fn older(line: &str) -> Option<OpLine> {
     let mut scan = LineScanner::new(line);
     let place = if scan.eat("SWAP.BLK") {
         Some(body_at(LineTarget::Block(number(&mut scan)?)))

@@ -1,7 +1,7 @@
 use super::Hashline;
-use crate::formats::detect;
 use crate::formats::line_parser::{self, ParseOptions, StreamEvent};
 use crate::formats::{Format, FormatInput};
+use crate::formats::{detect, testing};
 use crate::locate::anchor_map::{AnchorMap, AnchorPage};
 use crate::locate::line_edits::{self, AnchorRange, LineTarget, Register};
 use crate::locate::op::{FileAction, FileRequest, HunkLineKind, Op, Request};
@@ -27,7 +27,7 @@ fn ops(text: &str) -> Vec<(LineTarget, String)> {
 }
 
 fn refused(text: &str) -> Error {
-    parse(text).map_or_else(|error| error, |request| panic!("{text}: {request:?}"))
+    testing::refusal(&Hashline::SEED, text)
 }
 
 fn lines(from: usize, to: usize, text: &str) -> (LineTarget, String) {

@@ -160,12 +160,12 @@ const CLOSING_WORDS: [&str; 6] = ["REPLACE", "REPLACED", "UPDATED", "UPDATE", "A
 const UNAMBIGUOUS_RUN_MIN: usize = 7;
 
 /// True for the word of an opening marker in capitals, with any signs around it.
-pub(super) fn is_opening_word(line: &str) -> bool {
+pub(in crate::formats) fn is_opening_word(line: &str) -> bool {
     OPENING_WORDS.contains(&word_among_signs(line))
 }
 
 /// True for the word of a closing marker in capitals, with any signs around it.
-pub(super) fn is_closing_word(line: &str) -> bool {
+pub(in crate::formats) fn is_closing_word(line: &str) -> bool {
     CLOSING_WORDS.contains(&word_among_signs(line))
 }
 

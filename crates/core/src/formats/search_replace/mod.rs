@@ -38,16 +38,6 @@ pub(super) fn nearly_opens(line: &str) -> bool {
     matches!(marker::classify(line), Some(marker::MarkerLikeness::Open { .. }))
 }
 
-/// True for a line that is the word of an opening marker with any signs before it.
-pub(super) fn loosely_opens(line: &str) -> bool {
-    marker::is_opening_word(line)
-}
-
-/// True for a line that is the word of a closing marker with any signs before it.
-pub(super) fn loosely_closes(line: &str) -> bool {
-    marker::is_closing_word(line)
-}
-
 /// True for a line that divides a block, or has the word of a closing marker.
 pub(super) fn divides(line: &str) -> bool {
     marker::divider(line.trim()).is_some() || marker::is_closing_word(line)

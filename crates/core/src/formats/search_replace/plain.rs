@@ -90,11 +90,9 @@ fn is_text(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::plain_blocks;
-    use crate::formats::Format;
-    use crate::formats::detect::parse_wrapped;
     use crate::formats::line_parser::ParseOptions;
-    use crate::formats::ranges::KnownRanges;
     use crate::formats::search_replace::SearchReplace;
+    use crate::formats::testing::check_plain;
     use proptest::prelude::*;
 
     #[test]
@@ -143,11 +141,7 @@ mod tests {
         ) {
             let text = format!("{}{}", lines.join("\n"), if is_cut { "" } else { "\n" });
             let options = ParseOptions { strip, file, reverse, ..ParseOptions::default() };
-            if let Some(request) = SearchReplace.parse_plain(&text, &options) {
-                let named = Some(&SearchReplace as &dyn Format);
-                let parsed = parse_wrapped(&text, named, &options, &mut KnownRanges::default()).unwrap();
-                prop_assert_eq!((parsed.format.spec().name, parsed.request), ("search_replace", request));
-            }
+            check_plain(&SearchReplace, &text, true, &options);
         }
     }
 }

@@ -2,7 +2,7 @@ use super::{BlockList, BlockReader, SearchReplace, SearchReplaceBlock};
 use crate::code::Code;
 use crate::error::Result;
 use crate::formats::line_parser::{ParseOptions, StreamEvent};
-use crate::formats::{Format, FormatInput};
+use crate::formats::{Format, FormatInput, testing};
 use crate::locate::op::{FileAction, HunkLineKind, OpOrder, Request, ResolveSettings};
 use crate::locate::resolve::resolve;
 use crate::text::snapshot::Snapshot;
@@ -32,7 +32,7 @@ fn fails(text: &str) -> String {
 }
 
 fn parse(text: &str) -> Request {
-    SearchReplace.parse(FormatInput::Text(text.to_owned())).unwrap()
+    testing::parse(&SearchReplace, text)
 }
 
 fn apply(file: &str, text: &str) -> std::result::Result<String, String> {

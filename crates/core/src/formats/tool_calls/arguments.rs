@@ -72,13 +72,8 @@ pub(super) fn fits_name(name: Option<&str>, format: &str) -> bool {
     format != "write" || has(&["write", "create", "save", "file", "edit"])
 }
 
-/// Returns equivalent arguments for `edit`, `multi_edit` or `write`.
-pub(super) fn same_call(arguments: &Value) -> Option<Value> {
-    call_of(None, arguments)
-}
-
-/// [`same_call`] of the tool with this folded name.
-fn call_of(tool: Option<&str>, arguments: &Value) -> Option<Value> {
+/// Returns equivalent arguments for `edit`, `multi_edit` or `write`; `tool` is the folded name of the tool, if it is known.
+pub(super) fn call_of(tool: Option<&str>, arguments: &Value) -> Option<Value> {
     match arguments {
         Value::Array(edits) => {
             let entries: Option<Vec<Value>> = edits.iter().map(edit).collect();

@@ -106,7 +106,7 @@ pub(super) fn parse(text: &str, options: &ParseOptions, known: &mut KnownRanges)
 pub(super) fn hint(text: &str) -> Option<Value> {
     let mut calls = find(text).list.into_iter().chain(literals(text).into_iter().flatten());
     let call = calls.next()?;
-    let same = arguments::same_call(&call.arguments)?;
+    let same = arguments::call_of(None, &call.arguments)?;
     let format = if same.get("content").is_some() { "write" } else { "replace" };
     (calls.next().is_none() && arguments::fits_name(call.name.as_deref(), format)).then_some(same)
 }

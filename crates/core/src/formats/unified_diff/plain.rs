@@ -207,10 +207,8 @@ impl PlainRange {
 #[cfg(test)]
 mod tests {
     use super::super::parser::UnifiedDiffParser;
-    use super::{ParseOptions, parse_plain, plain_lines};
-    use crate::formats::Format;
-    use crate::formats::detect::parse_wrapped;
-    use crate::formats::ranges::KnownRanges;
+    use super::{ParseOptions, plain_lines};
+    use crate::formats::testing::check_plain;
     use crate::formats::unified_diff::UnifiedDiff;
     use proptest::prelude::*;
 
@@ -278,11 +276,7 @@ mod tests {
             is_format_named: bool,
         ) {
             let options = ParseOptions { strip, file, reverse, ..ParseOptions::default() };
-            let named = is_format_named.then_some(&UnifiedDiff as &dyn Format);
-            if let Some(request) = parse_plain(&text, &options) {
-                let parsed = parse_wrapped(&text, named, &options, &mut KnownRanges::default()).unwrap();
-                prop_assert_eq!((parsed.format.spec().name, parsed.request), ("unified_diff", request));
-            }
+            check_plain(&UnifiedDiff, &text, is_format_named, &options);
         }
     }
 }

@@ -2,10 +2,11 @@ use super::UnifiedDiff;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::line_parser::{self, FileActionKind, ParseOptions, StreamEvent};
+use crate::formats::testing::{self, hunks, marked};
 use crate::formats::{Format, FormatInput};
 use crate::locate::binary::apply_binary;
 use crate::locate::op::{
-    BinaryPayload, FileAction, FileMode, FileRequest, Hunk, HunkLine, HunkLineKind, Locator, NewFile, Op, Request,
+    BinaryPayload, FileAction, FileMode, FileRequest, HunkLineKind, Locator, NewFile, Op, Request,
 };
 use crate::note::Notes;
 use serde_json::Value;
@@ -19,46 +20,17 @@ fn read_in(options: &ParseOptions, text: &str) -> Result<Request> {
 }
 
 fn good(text: &str) -> Request {
-    read(text).unwrap_or_else(|error| panic!("{text}\n{error}"))
+    testing::parse(&UnifiedDiff, text)
 }
 
 fn bad(text: &str) -> Error {
-    match read(text) {
-        Err(error) => error,
-        Ok(request) => panic!("{text}\n{request:?}"),
-    }
+    testing::refusal(&UnifiedDiff, text)
 }
 
 fn unparsable(text: &str, part: &str) {
     let error = bad(text);
     assert_eq!(error.code(), Code::EditUnparsable, "{error}");
     assert!(error.to_string().contains(part), "{error}");
-}
-
-fn hunk(op: &Op) -> &Hunk {
-    let Locator::Hunk(hunk) = &op.at else { panic!("{op:?}") };
-    assert_eq!(op.text, hunk.new_text());
-    hunk
-}
-
-fn hunks(file: &FileRequest) -> Vec<&Hunk> {
-    match &file.action {
-        FileAction::Edit { ops, .. } | FileAction::Move { ops, .. } | FileAction::Copy { ops, .. } => {
-            ops.iter().map(hunk).collect()
-        }
-        action => panic!("{action:?}"),
-    }
-}
-
-/// Prints the lines of a hunk with their marks; `?` for unmarked ones.
-fn marked(hunk: &Hunk) -> String {
-    let mark = |line: &HunkLine| match line.kind {
-        HunkLineKind::Context => ' ',
-        HunkLineKind::Removed => '-',
-        HunkLineKind::Added => '+',
-        HunkLineKind::Bare => '?',
-    };
-    hunk.lines.iter().map(|line| format!("{}{}\n", mark(line), line.text)).collect()
 }
 
 /// Prints every file: path, alternative names, and hunks.

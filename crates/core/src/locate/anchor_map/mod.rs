@@ -120,11 +120,6 @@ impl AnchorMap {
         &self.words
     }
 
-    /// True when the words belong to this text.
-    pub fn belong_to(&self, text: &str) -> bool {
-        self.text == xxh3_128(text.as_bytes())
-    }
-
     /// The words of this text, if it is the current or a recent one.
     pub fn words_of_text(&self, text: &str) -> Option<Vec<AnchorWord>> {
         self.past_words(xxh3_128(text.as_bytes()))

@@ -9,7 +9,7 @@ const REPLACING_LINES_MAX: usize = 30;
 impl AnchorMap {
     /// Returns the 1-based lines, first and last, at the former position of a tombstone's line, with the nearest
     /// surviving lines around it. `None` if the position is no longer known.
-    pub fn former_position(&self, word: AnchorWord) -> Option<(usize, usize)> {
+    pub(crate) fn former_position(&self, word: AnchorWord) -> Option<(usize, usize)> {
         let mut then = self.words.clone();
         let mut earlier = self.earlier_texts.iter().rev();
         let at = loop {

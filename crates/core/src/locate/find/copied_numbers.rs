@@ -45,7 +45,7 @@ pub(super) fn uncopied_replacement(base: &Snapshot, old: &str, new: &str) -> Res
 /// Removes copied line numbers from the whole new text of a file; `None` if it has none.
 ///
 /// Errors: `call.invalid` for numbers without proof that they were copied.
-pub fn without_copied_numbers(base: &Snapshot, new: &str) -> Result<Option<String>> {
+pub(crate) fn without_copied_numbers(base: &Snapshot, new: &str) -> Result<Option<String>> {
     let numbered = copied(new);
     if numbered.is_none() && !has_read_shape(new) || is_blank_or_numbered(&split(base.text())) {
         return Ok(None);

@@ -38,8 +38,9 @@ use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
 use crate::work::{self, STEP_BYTES};
 pub(crate) use anchors::between;
-pub use copied_numbers::without_copied_numbers;
-pub(crate) use copied_numbers::{check_new_file, is_literal, numbered, uncopied_insertion, uncopied_rows};
+pub(crate) use copied_numbers::{
+    check_new_file, is_literal, numbered, uncopied_insertion, uncopied_rows, without_copied_numbers,
+};
 pub(crate) use literal::of_ops;
 use match_site::CandidateSites;
 use refusal::{MatchRefusal, RefusalReason};

@@ -1,15 +1,10 @@
 //! Changes within lines, by words: for a terminal that highlights them, and for a word diff.
 
+use super::compared_words::{COMMON_WORDS_PERCENT_MIN, COMPARISON_CELLS_MAX, ComparedWords, WordSide};
 use super::{DiffHunk, DiffText, LineKind, cut_mark};
-use crate::text::tokens::{token_runs, tokens};
+use crate::text::tokens::tokens;
 use std::borrow::Cow;
 use std::fmt::Write as _;
-
-/// Percentage of words that two sides must have in common before highlighting differences helps.
-const COMMON_WORDS_PERCENT_MIN: usize = 30;
-
-/// Cells (words × words) for all comparisons of one diff; about 0.1 s at worst.
-const COMPARISON_CELLS_MAX: usize = 20_000_000;
 
 /// A line with its kind.
 type MarkedLine<'a> = (LineKind, &'a str);
@@ -30,7 +25,7 @@ pub fn inline<'a>(lines: &[MarkedLine<'a>]) -> Vec<Vec<LineSegment<'a>>> {
     let mut budget = COMPARISON_CELLS_MAX;
     for (removed, added) in runs(lines) {
         match compared(removed, added, &mut budget) {
-            Some(sides) => out.extend(sides.into_iter().flat_map(|side| side.by_line())),
+            Some(words) => out.extend([&words.old, &words.new].into_iter().flat_map(by_line)),
             None => {
                 out.extend(removed.iter().chain(added).map(|line| vec![LineSegment { changed: false, text: line.1 }]));
             }
@@ -96,55 +91,28 @@ fn run_length(lines: &[MarkedLine<'_>], kind: LineKind) -> usize {
     lines.iter().take_while(|line| line.0 == kind).count()
 }
 
-/// The words of some lines, each with a flag whether it is also on the other side.
-struct WordSide<'a> {
-    /// Words in order; each line end is a word.
-    words: Vec<&'a str>,
-    kept: Vec<bool>,
-}
-
-impl<'a> WordSide<'a> {
-    fn new(lines: &[MarkedLine<'a>]) -> WordSide<'a> {
-        let words: Vec<&str> = lines.iter().flat_map(|line| tokens(line.1).into_iter().chain(["\n"])).collect();
-        let kept = vec![false; words.len()];
-        WordSide { words, kept }
-    }
-
-    fn by_line(&self) -> Vec<Vec<LineSegment<'a>>> {
-        let mut out = Vec::new();
-        let mut line = Vec::new();
-        for (text, kept) in self.words.iter().zip(&self.kept) {
-            if *text == "\n" {
-                out.push(std::mem::take(&mut line));
-            } else {
-                line.push(LineSegment { changed: !kept, text });
-            }
+/// Splits the words of some lines, each ended by a line end, into the segments of each line.
+fn by_line<'a>(side: &WordSide<'a>) -> Vec<Vec<LineSegment<'a>>> {
+    let mut out = Vec::new();
+    let mut line = Vec::new();
+    for (text, kept) in side.words.iter().zip(&side.kept) {
+        if *text == "\n" {
+            out.push(std::mem::take(&mut line));
+        } else {
+            line.push(LineSegment { changed: !kept, text });
         }
-        out
     }
+    out
 }
 
-/// Compares both sides; `None` if they have too little in common, or the budget is used up.
-fn compared<'a>(removed: &[MarkedLine<'a>], added: &[MarkedLine<'a>], budget: &mut usize) -> Option<[WordSide<'a>; 2]> {
+/// Compares both sides; `None` if they have too little in common, or the budget is used up. Each line end is a word.
+fn compared<'a>(removed: &[MarkedLine<'a>], added: &[MarkedLine<'a>], budget: &mut usize) -> Option<ComparedWords<'a>> {
     if removed.is_empty() || added.is_empty() {
         return None;
     }
-    let (mut old, mut new) = (WordSide::new(removed), WordSide::new(added));
-    *budget = budget.checked_sub(old.words.len().saturating_mul(new.words.len()))?;
-    for run in token_runs(&old.words, &new.words) {
-        if let Some(kept) = run.kept {
-            old.kept[kept].fill(true);
-            new.kept[run.new].fill(true);
-        }
-    }
-    let common = new.words.iter().zip(&new.kept).filter(|(word, kept)| **kept && !word.trim().is_empty()).count();
-    let most = count_telling(&old).max(count_telling(&new));
-    (common * 100 >= most * COMMON_WORDS_PERCENT_MIN && common > 0).then_some([old, new])
-}
-
-/// Counts the words that are not whitespace.
-fn count_telling(side: &WordSide<'_>) -> usize {
-    side.words.iter().filter(|word| !word.trim().is_empty()).count()
+    let words = |lines: &[MarkedLine<'a>]| lines.iter().flat_map(|it| tokens(it.1).into_iter().chain(["\n"])).collect();
+    let words = ComparedWords::new(words(removed), words(added), budget)?;
+    words.has_common(COMMON_WORDS_PERCENT_MIN).then_some(words)
 }
 
 /// Formats one pair of runs as text with the changed words marked.
@@ -154,7 +122,7 @@ fn merged(removed: &[MarkedLine<'_>], added: &[MarkedLine<'_>], budget: &mut usi
         let _ = writeln!(out, "{line}");
         return out;
     }
-    let Some([old, new]) = compared(removed, added, budget) else {
+    let Some(ComparedWords { old, new }) = compared(removed, added, budget) else {
         for (marks, lines) in [(("[-", "-]"), removed), (("{+", "+}"), added)] {
             for line in lines {
                 let _ = writeln!(out, "{}{}{}", marks.0, line.1, marks.1);

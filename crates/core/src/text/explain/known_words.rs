@@ -1,20 +1,17 @@
 //! The changed words of hunks, found from the ranges that an edit replaced. Lines that no range touches are never
 //! marked; within a range, words that both sides share are not marked.
 
+use super::compared_words::{COMMON_WORDS_PERCENT_MIN, COMPARISON_CELLS_MAX, ComparedWords, WordSide};
 use super::{DiffHunk, DiffLine, LineKind};
 use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
-use crate::text::tokens::{is_word, token_runs, tokens};
+use crate::text::tokens::{is_word, tokens};
 use core::ops::Range;
 
-/// Percentage of words that both sides of a range must have in common before their differences are worth marking.
-const COMMON_WORDS_PERCENT_MIN: usize = 30;
 /// Percentage of words that two lines of a range of several lines must have in common to count as the same line.
 const SIMILAR_WORDS_PERCENT_MIN: usize = 50;
 /// Number of new lines among which the counterpart of an old line is searched for.
 const LINES_AHEAD_MAX: usize = 20;
-/// Cells (words × words) for all comparisons of one file.
-const COMPARISON_CELLS_MAX: usize = 20_000_000;
 
 /// A replaced range of a change, without its texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +148,7 @@ impl WordMarks {
             return;
         }
         let ReplacedText { old, new, left, right, .. } = replaced;
-        match ComparedWords::new(&old[left.clone()], &new[right.clone()], budget) {
+        match compared(&old[left.clone()], &new[right.clone()], budget) {
             Some(words) if words.has_common(COMMON_WORDS_PERCENT_MIN) => {
                 self.add_words(&words, left.start, right.start);
             }
@@ -171,7 +168,7 @@ impl WordMarks {
         for line in old_lines {
             let ahead = new_lines.iter().enumerate().skip(next).take(LINES_AHEAD_MAX);
             for (at, other) in ahead {
-                let Some(words) = ComparedWords::new(&old[line.clone()], &new[other.clone()], budget) else { return };
+                let Some(words) = compared(&old[line.clone()], &new[other.clone()], budget) else { return };
                 if words.has_common(SIMILAR_WORDS_PERCENT_MIN) {
                     self.add_words(&words, line.start, other.start);
                     next = at + 1;
@@ -182,41 +179,14 @@ impl WordMarks {
     }
 
     fn add_words(&mut self, words: &ComparedWords<'_>, old_start: usize, new_start: usize) {
-        push_differing(&mut self.old, old_start, &words.old, &words.old_kept);
-        push_differing(&mut self.new, new_start, &words.new, &words.new_kept);
+        push_differing(&mut self.old, old_start, &words.old);
+        push_differing(&mut self.new, new_start, &words.new);
     }
 }
 
-/// The words of two texts, and flags for those that both texts have.
-struct ComparedWords<'a> {
-    old: Vec<&'a str>,
-    new: Vec<&'a str>,
-    old_kept: Vec<bool>,
-    new_kept: Vec<bool>,
-}
-
-impl<'a> ComparedWords<'a> {
-    /// Compares two texts; `None` if the budget is used up.
-    fn new(old: &'a str, new: &'a str, budget: &mut usize) -> Option<ComparedWords<'a>> {
-        let (old, new) = (tokens(old), tokens(new));
-        *budget = budget.checked_sub(old.len().saturating_mul(new.len()) + 1)?;
-        let (mut old_kept, mut new_kept) = (vec![false; old.len()], vec![false; new.len()]);
-        for run in token_runs(&old, &new) {
-            if let Some(kept) = run.kept {
-                old_kept[kept].fill(true);
-                new_kept[run.new].fill(true);
-            }
-        }
-        Some(ComparedWords { old, new, old_kept, new_kept })
-    }
-
-    /// True if at least this percentage of the words is common.
-    fn has_common(&self, percent: usize) -> bool {
-        let is_telling = |word: &&str| !word.trim().is_empty();
-        let common = self.new.iter().zip(&self.new_kept).filter(|(word, kept)| **kept && is_telling(word)).count();
-        let telling = |words: &[&str]| words.iter().filter(|word| is_telling(word)).count();
-        common > 0 && common * 100 >= telling(&self.old).max(telling(&self.new)) * percent
-    }
+/// Compares the words of two texts; `None` if the budget is used up.
+fn compared<'a>(old: &'a str, new: &'a str, budget: &mut usize) -> Option<ComparedWords<'a>> {
+    ComparedWords::new(tokens(old), tokens(new), budget)
 }
 
 /// Returns the ranges of the lines in a part of a text, without their line ends.
@@ -231,8 +201,8 @@ fn line_ranges(text: &str, part: Range<usize>) -> Vec<Range<usize>> {
 }
 
 /// Adds the ranges of the words that are not kept.
-fn push_differing(marks: &mut Vec<Range<usize>>, mut at: usize, words: &[&str], kept: &[bool]) {
-    for (word, kept) in words.iter().zip(kept) {
+fn push_differing(marks: &mut Vec<Range<usize>>, mut at: usize, side: &WordSide<'_>) {
+    for (word, kept) in side.words.iter().zip(&side.kept) {
         if !kept {
             push(marks, at..at + word.len());
         }

@@ -124,7 +124,7 @@ pub struct WriteCall<'a> {
     options: EditOptions,
 }
 
-setters! {
+emendate_core::setters! {
     impl WriteCall<'a> {
         /// Makes the call fail if the file exists already.
         create_new() { create_new = true }
@@ -171,7 +171,7 @@ pub struct ApplyCall<'a> {
     options: EditOptions,
 }
 
-setters! {
+emendate_core::setters! {
     impl ApplyCall<'a> {
         /// Sets the format of the text (default: detected).
         format(name: impl Into<String>) { input.format = Some(name.into()) }

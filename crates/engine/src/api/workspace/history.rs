@@ -40,7 +40,7 @@ pub struct HistoryCall<'a> {
     query: OperationQuery,
 }
 
-setters! {
+emendate_core::setters! {
     impl HistoryCall<'a> {
         /// Sets the maximum number of operations (default: 100).
         limit(operations: usize) { query.most = operations }
@@ -96,7 +96,7 @@ pub struct RestoreCall<'a> {
     diff: bool,
 }
 
-setters! {
+emendate_core::setters! {
     impl RestoreCall<'a> {
         /// Restores only these hunks of the operation; the first one is 1.
         hunks(hunks: impl IntoIterator<Item = usize>) { input.hunks = Some(hunks.into_iter().collect()) }

@@ -1,22 +1,5 @@
 //! The typed interface: a workspace, its sessions, and a builder for each call.
 
-/// Defines methods of a builder that set one field each.
-macro_rules! setters {
-    (impl $Builder:ident$(<$life:lifetime>)? {
-        $($(#[$doc:meta])+ $name:ident($($arg:ident: $kind:ty)?) { $($field:ident).+ = $value:expr })+
-    }) => {
-        impl$(<$life>)? $Builder$(<$life>)? {
-            $(
-                $(#[$doc])+
-                pub fn $name(mut self $(, $arg: $kind)?) -> Self {
-                    self.$($field).+ = $value;
-                    self
-                }
-            )+
-        }
-    };
-}
-
 pub(crate) mod changes;
 pub(crate) mod history;
 pub(crate) mod names;

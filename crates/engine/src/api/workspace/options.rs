@@ -37,7 +37,7 @@ pub struct EditOptions {
     pub(super) diff: bool,
 }
 
-setters! {
+emendate_core::setters! {
     impl EditOptions {
         /// Sets the version that the edit is based on: a tag that a read or an edit returned (default: the last version
         /// that the session saw).

@@ -33,7 +33,7 @@ pub struct SearchCall<'a> {
     input: SearchInput,
 }
 
-setters! {
+emendate_core::setters! {
     impl SearchCall<'a> {
         /// Searches for the pattern as plain text.
         literal() { input.literal = true }

@@ -36,7 +36,7 @@ pub struct UndoOutcome {
     pub change: ChangeOutcome,
 }
 
-setters! {
+emendate_core::setters! {
     impl UndoCall<'a> {
         /// Selects this operation, as [`ChangeOutcome::operation`] names it.
         operation(operation: OperationId) { input.id = Some(operation.to_string()) }

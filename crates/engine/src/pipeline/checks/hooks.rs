@@ -70,7 +70,7 @@ pub(crate) fn after_edit(call: Call<'_>, origin: &CallOrigin, receipts: &mut [Re
                 Err(error) => notes.push(error.message().to_owned()),
             }
         }
-        receipt.add_notes(notes);
+        receipt.plan.outcome.notes.extend(notes);
     }
 }
 

@@ -81,7 +81,8 @@ pub(crate) fn commit(call: Call<'_>, origin: CallOrigin<'_>, plans: &mut [FilePl
     };
     let (written, (operation, trouble)) = written;
     let mut written = written.into_iter();
-    let files = known.into_iter().map(|known| Some((recorded_content(known?.1), written.next()?))).collect();
+    let content = |record: Option<Record>| record.map_or_else(|| ContentId::of(b""), |record| record.content);
+    let files = known.into_iter().map(|known| Some((content(known?.1), written.next()?))).collect();
     Ok(CommitResult { files, previews, anchors, operation, trouble })
 }
 
@@ -162,11 +163,6 @@ fn stored_anchors(context: &Context, plan: &FilePlan, anchors: FollowedAnchors) 
         Ok(None) => plan.after().and_then(|after| anchor_map_after(context, plan, &after)).ok(),
         Err(_) => None,
     }
-}
-
-/// Returns the content that a record names, or the empty one.
-fn recorded_content(record: Option<Record>) -> ContentId {
-    record.map_or_else(|| ContentId::of(b""), |record| record.content)
 }
 
 /// The result of a commit.

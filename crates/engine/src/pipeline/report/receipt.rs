@@ -266,19 +266,9 @@ impl Receipt {
         Some(self.written.as_ref().map_or_else(|| self.plan.before.id(), |(content, _)| *content))
     }
 
-    /// True when the call created the file.
-    pub(crate) fn is_created(&self) -> bool {
-        self.plan.kind() == ChangeKind::Create
-    }
-
     /// True when the file was written.
     pub(crate) fn is_written(&self) -> bool {
         self.written.is_some()
-    }
-
-    /// Adds notes.
-    pub(crate) fn add_notes(&mut self, notes: Notes) {
-        self.plan.outcome.notes.extend(notes);
     }
 
     /// Returns the warning about a generated file that is edited by hand.

@@ -191,13 +191,19 @@ pub(crate) fn replace_in_files(call: Call<'_>, tool: &'static str, input: Value)
     let dry_run = args.dry_run || call.caller.dry_run;
     let handle = call.caller.handle.clone().unwrap_or_default();
     let (mut places, mut searched, mut left) = (Vec::new(), 0, SkippedFiles::default());
+    let mut locks = Vec::new();
     let mut receipts = plan_and_commit(call, origin, dry_run, || {
+        // No file is locked while all of them are searched, also after a lost race.
+        locks.clear();
         let mut found = found_in_files(call, &args, &what, &handle)?;
         check_counts(call.caller, &args, &found, dry_run)?;
+        // A file that changed before it was locked is noticed by the check before the write.
+        locks = call.lock_paths(found.plans.iter().map(|plan| plan.path.absolute()));
         warn_of_syntax(&call, &mut found.plans);
         (places, searched, left) = (found.places, found.searched, found.left);
         Ok(found.plans)
     })?;
+    drop(locks);
     diagnose::diagnose(&call, &mut receipts);
     let answer = render::answer(&receipts, &places, searched, &left, what.remark(), dry_run);
     for receipt in receipts {

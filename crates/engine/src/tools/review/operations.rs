@@ -241,7 +241,6 @@ const MODEL_NOTED_WITHIN_US: u64 = 2_000_000;
 
 fn operation_view(context: &Context, root: usize, logged: &LogEntry, files: Range<usize>) -> Result<OperationView> {
     let LogEntry { id, at, operation, .. } = logged;
-    let is_undo = matches!(operation.role, Role::Undo(_));
     let reversal = reversal_of(context, root, logged)?
         .map(|LastUndo { by, redone }| ReversalView { by: by.to_string(), is_undone: !redone });
     let (added, removed) = visible_files(logged).fold((0, 0), |sum, it| (sum.0 + it.added, sum.1 + it.removed));
@@ -259,8 +258,8 @@ fn operation_view(context: &Context, root: usize, logged: &LogEntry, files: Rang
             _ if operation.is_moment() => OperationPurpose::Mark,
             _ if operation.is_outside() => OperationPurpose::Outside,
             Role::Edit => OperationPurpose::Edit,
-            Role::Redo(_) if !is_undo => OperationPurpose::Redo,
-            Role::Undo(_) | Role::Redo(_) => OperationPurpose::Undo,
+            Role::Redo(_) => OperationPurpose::Redo,
+            Role::Undo(_) => OperationPurpose::Undo,
         },
         undoes: operation.undoes().map(|id| id.to_string()).collect(),
         reversal,

@@ -10,7 +10,7 @@ use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::conflict::UndoConflict;
 use crate::tools::undo::file_states::{
     ReplacedContent, check_undone, history_content, is_regular, is_same_content, lines_then, logged_place,
-    logged_place_below_link, not_kept, putting, to_bytes, with_same_codec,
+    logged_place_below_link, not_kept, putting, with_same_codec,
 };
 use crate::tools::undo::hunks::{HunkAction, HunkSides};
 use crate::tools::undo::large::plan_big_undo;
