@@ -347,19 +347,7 @@ impl Model {
                 ("undo", json!({ "id": number.to_string() }), reverse(target))
             }
             Call::UndoHunk(back, hunk, is_present) => {
-                let number = self.back(*back)?;
-                let operation = &self.operations[&number];
-                let (file, (_, left)) = operation.files.iter().next()?;
-                let all: Vec<Change> =
-                    operation.changes.iter().copied().filter(|it| it.0 == *file && it.1 != NAME).collect();
-                let name = name_of(*file, if *is_present { &self.disk[*file] } else { left });
-                let tree = all.get(hunk - 1).and_then(|&(file, cell, before, after)| {
-                    let mut tree = self.disk.clone();
-                    let now = std::mem::replace(&mut tree[file][cell], before);
-                    (now == after).then_some(tree)
-                });
-                let input = json!({ "id": number.to_string(), "file_path": fixture.path(name), "hunks": [hunk] });
-                ("undo", input, Expected::Tree(tree))
+                return self.prepare_undo_of_hunk(fixture, self.back(*back)?, *hunk, *is_present);
             }
             Call::UndoTurn => ("undo", json!({ "turn": true }), Expected::Turn),
             Call::UndoSince(mark) | Call::Rewind(mark) => {
@@ -419,6 +407,26 @@ impl Model {
             format!("diff --git a/{from} b/{to}\nsimilarity index 100%\nrename from {from}\nrename to {to}\n")
         };
         ("apply", json!({ "input": patch, "directory": fixture.root() }), Expected::Tree(Some(tree)))
+    }
+
+    fn prepare_undo_of_hunk(
+        &self,
+        fixture: &SharedRoot,
+        number: u64,
+        hunk: usize,
+        is_present: bool,
+    ) -> Option<(&'static str, Value, Expected)> {
+        let operation = &self.operations[&number];
+        let (file, (_, left)) = operation.files.iter().next()?;
+        let all: Vec<Change> = operation.changes.iter().copied().filter(|it| it.0 == *file && it.1 != NAME).collect();
+        let name = name_of(*file, if is_present { &self.disk[*file] } else { left });
+        let tree = all.get(hunk - 1).and_then(|&(file, cell, before, after)| {
+            let mut tree = self.disk.clone();
+            let now = std::mem::replace(&mut tree[file][cell], before);
+            (now == after).then_some(tree)
+        });
+        let input = json!({ "id": number.to_string(), "file_path": fixture.path(name), "hunks": [hunk] });
+        Some(("undo", input, Expected::Tree(tree)))
     }
 }
 
