@@ -157,12 +157,10 @@ impl Findings {
     /// Adds a problem for each hook whose program is not installed.
     fn hooks(&mut self, engine: &Engine) {
         // A path is relative to the root, where the program runs.
-        let is_below_root = |program: &str| engine.roots().iter().any(|root| root.join(program).is_file());
-        let missing: BTreeSet<&str> = engine
-            .config()
-            .hook_programs()
-            .filter(|program| !installed(program) && !(program.contains('/') && is_below_root(program)))
-            .collect();
+        let is_below_root =
+            |program: &str| program.contains('/') && engine.roots().iter().any(|root| root.join(program).is_file());
+        let missing: BTreeSet<&str> =
+            engine.config().hook_programs().filter(|program| !installed(program) && !is_below_root(program)).collect();
         let problems =
             missing.into_iter().map(|program| format!("A hook is not installed: there is no program `{program}`."));
         self.problems.extend(problems);
