@@ -133,16 +133,19 @@ fn turned(plan: &FilePlan, directory: &Path) -> Result<FileVersions> {
     }
     let moved = plan.move_source();
     let gone = plan.target == TargetState::Nothing;
+    let is_new = plan.is_new_after_move;
     let was = match &plan.current {
-        CurrentState::File(now) if plan.executable.is_some() => Some(now.meta.mode & 0o111 != 0),
+        CurrentState::File(now) if plan.executable.is_some() && !is_new => Some(now.meta.mode & 0o111 != 0),
         _ => None,
     };
+    let is_old = matches!(plan.current, CurrentState::File(_)) && !is_new;
     Ok(FileVersions {
         path: relative_name(directory, &plan.path),
         from: moved.map(|origin| relative_name(directory, origin)),
-        before: (matches!(plan.current, CurrentState::File(_)) || moved.is_some()).then(|| plan.before.clone()),
+        before: (is_old || moved.is_some()).then(|| plan.before.clone()),
         after: if gone { None } else { Some(plan.after()?) },
-        executable: (was, plan.executable),
+        // A new file is not executable anyway.
+        executable: (was, plan.executable.filter(|to| *to || !is_new)),
     })
 }
 

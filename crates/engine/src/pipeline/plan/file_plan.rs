@@ -124,6 +124,8 @@ pub(crate) struct FilePlan {
     pub(crate) source_file: Option<SourceFile>,
     /// The content moves to another path, whose plan reports it.
     pub(crate) is_move_source: bool,
+    /// The call moves the current file away, and the target is a new file that has nothing of it.
+    pub(crate) is_new_after_move: bool,
     /// Sets or clears the execute bits.
     pub(crate) executable: Option<bool>,
     /// Sets exactly these permission bits.
@@ -191,6 +193,7 @@ impl FilePlan {
             changes,
             source_file: None,
             is_move_source: false,
+            is_new_after_move: false,
             executable: None,
             mode: None,
             attributes: None,
@@ -254,6 +257,7 @@ impl FilePlan {
             (_, _, Some(_)) => ChangeKind::Move,
             (_, TargetState::Link(_), _) => ChangeKind::Link,
             (CurrentState::Nothing, ..) => ChangeKind::Create,
+            _ if self.is_new_after_move => ChangeKind::Create,
             _ => ChangeKind::Update,
         }
     }
@@ -270,6 +274,7 @@ impl FilePlan {
             (CurrentState::Link(now), TargetState::Link(then)) => now != then,
             (CurrentState::File(now), TargetState::File) => {
                 self.source_file.is_some()
+                    || self.is_new_after_move
                     || self.attributes.is_some()
                     || !self.changes.is_empty()
                     || self.executable.is_some_and(|to| to != (now.meta.mode & 0o111 != 0))

@@ -381,6 +381,7 @@ fn headline(plan: &FilePlan, path: &str, stat: DiffStat, replacements: usize, dr
     let bits = plan.mode.filter(|to| plan.source_file.is_none() && plan.current.mode().is_some_and(|now| now != *to));
     let mode = match (plan.executable, bits) {
         (Some(true), _) => " It is executable now.".to_owned(),
+        (Some(false), _) if plan.is_new_after_move => String::new(),
         (Some(false), _) => " It is no longer executable.".to_owned(),
         (None, Some(bits)) => format!(" Its mode is {bits:o} now."),
         (None, None) => String::new(),

@@ -149,8 +149,9 @@ impl RequestTree<'_> {
                 self.add(plan_write(self.call, path.clone(), content, self.options)?);
             }
             (FileAction::Create(file), _) => {
-                let plan = self.create(path, file)?;
-                self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
+                let at = self.create(path, file)?;
+                let plan = &mut self.plans[at];
+                plan.executable = mode.map(|mode| mode == FileMode::Executable).or(plan.executable);
             }
             (FileAction::Delete { text }, _) => self.delete(path, text.as_deref())?,
             (FileAction::Move { ops, .. }, Some(to)) => {
@@ -356,15 +357,17 @@ impl RequestTree<'_> {
         self.replace(at, file)
     }
 
-    /// Replaces content that an earlier step removed.
+    /// Replaces content that an earlier step removed or moved away. What was moved is still there, so the text is that of
+    /// a new file.
     fn replace(&mut self, at: usize, file: &NewFile) -> Result<usize> {
         let plan = &mut self.plans[at];
+        let is_new = plan.is_move_source;
         plan.target = match file {
             NewFile::Link(target) => TargetState::Link(std::ffi::OsString::from(target)),
             NewFile::Text(_) | NewFile::Bytes(_) => TargetState::File,
         };
         match (file, &plan.current) {
-            (NewFile::Text(text), CurrentState::File(now)) if !now.snapshot.is_binary() => {
+            (NewFile::Text(text), CurrentState::File(now)) if !is_new && !now.snapshot.is_binary() => {
                 let now = now.snapshot.clone();
                 plan_after_removal(plan, now, text, self.options)?;
             }
@@ -379,6 +382,8 @@ impl RequestTree<'_> {
             }
             (NewFile::Link(_), _) => {}
         }
+        plan.is_new_after_move = is_new && plan.target == TargetState::File && plan.current.file().is_some();
+        plan.executable = plan.is_new_after_move.then_some(false);
         plan.is_move_source = false;
         plan.source_file = None;
         plan.seen.lines = LineSet::all();
