@@ -32,6 +32,38 @@ fn plain_path_resolves_to_itself() {
 }
 
 #[test]
+fn root_that_was_deleted_and_created_again_is_opened_again() {
+    let fixture = StoreFixture::new();
+    let path = fixture.put("a.txt", "old");
+    let read = || {
+        let version = fixture.store.read(&admit(&fixture, &path).unwrap(), LIMIT, Vec::new()).unwrap();
+        version.map(|version| String::from_utf8(version.bytes).unwrap())
+    };
+    assert_eq!(read().as_deref(), Some("old"));
+    for text in ["first", "second"] {
+        std::fs::remove_dir_all(&fixture.root).unwrap();
+        assert_eq!(read(), None);
+        std::fs::create_dir(&fixture.root).unwrap();
+        assert_eq!(read(), None);
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(read().as_deref(), Some(text));
+        let root = admit(&fixture, &fixture.root).unwrap();
+        assert_eq!(fixture.store.list(&root).unwrap().map(|entries| entries.len()), Some(1));
+    }
+    // A link in its place may lead elsewhere.
+    let elsewhere = fixture.root.with_file_name("elsewhere");
+    std::fs::rename(&fixture.root, &elsewhere).unwrap();
+    assert_eq!(read().as_deref(), Some("second"));
+    std::fs::remove_dir_all(&elsewhere).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    std::fs::write(other.path().join("a.txt"), "other").unwrap();
+    symlink(other.path(), &fixture.root).unwrap();
+    assert_eq!(read(), None);
+    std::fs::remove_file(&fixture.root).unwrap();
+    std::fs::create_dir(&fixture.root).unwrap();
+}
+
+#[test]
 fn path_outside_the_roots_is_refused() {
     let fixture = StoreFixture::new();
     fixture.put("a.txt", "x");

@@ -44,7 +44,7 @@ impl FdBudget {
         let folders: HashSet<DirKey<'_>> =
             writes.iter().filter_map(|write| parent_dir::parent_key(write.path)).collect();
         let mut making = missing_dirs(writes);
-        let taken = sys::lowest_free_fd(&local.roots[first.path.root()].fd) + RESERVED_FDS;
+        let taken = sys::lowest_free_fd(&local.root(first.path.root()).fd) + RESERVED_FDS;
         let wished = taken + folders.len() + making.len() + 2 * writes.len().min(OPEN_WRITES_MAX);
         sys::raise_fd_limit(wished);
         let most = sys::fd_limit();

@@ -34,7 +34,7 @@ use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use emendate_core::{Code, Error, Result};
@@ -85,10 +85,13 @@ struct Root {
     timestamp_granularity_ns: i64,
     /// A local file system that is known to return what was written.
     trusted: bool,
+    /// The directory that was created at the path after this one was deleted. Files of this one may be open still.
+    newer: OnceLock<Box<Root>>,
 }
 
 impl LocalStore {
-    /// Opens every root once and keeps it open: a root that is renamed later is still the same root.
+    /// Opens every root and keeps it open: a root that is renamed later is still the same root. One that is deleted and
+    /// created again at the same path is opened again.
     ///
     /// Fails with `path.invalid` if there is no root or one is not absolute, `file.not_found`, `path.not_regular` if
     /// one is not a directory, or `io.*`.
@@ -143,7 +146,33 @@ impl LocalStore {
 
     /// True on the root's own mount if it is trusted; see [`Root::trusted`]. Other mounts beneath a root never are.
     fn is_trusted(&self, root: usize, meta: &FileMeta) -> bool {
-        self.roots[root].trusted && self.roots[root].dev == meta.dev
+        self.root(root).trusted && self.root(root).dev == meta.dev
+    }
+
+    /// Returns the root of that index: the last one that was opened at its path.
+    fn root(&self, root: usize) -> &Root {
+        let mut open = &self.roots[root];
+        while let Some(newer) = open.newer.get() {
+            open = newer;
+        }
+        open
+    }
+
+    /// Opens a root again that was deleted and created anew at the same path; false if that did not happen.
+    fn reopen_removed(&self, root: usize) -> bool {
+        let open = self.root(root);
+        if !sys::fstat(&open.fd).is_ok_and(|stat| stat.st_nlink == 0) {
+            return false;
+        }
+        let info = &self.infos[root];
+        match open_root(&info.given) {
+            // Another thread may have opened it first.
+            Ok((newer, canonical)) if canonical == info.canonical => {
+                let _ = open.newer.set(Box::new(newer));
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Returns the longest root that contains `path`, and the rest of the path.
@@ -177,18 +206,21 @@ impl LocalStore {
         let flags = if follow { sys::PATH } else { sys::PATH | OFlags::NOFOLLOW };
         if plain
             && self.openat2.load(Ordering::Relaxed)
-            && kernel::open_beneath(self.roots[root].fd.as_fd(), relative, flags).is_ok()
+            && kernel::open_beneath(self.root(root).fd.as_fd(), relative, flags).is_ok()
         {
             // The kernel met no link on the way, so the given names are the resolved path.
             let relative = relative.components().collect();
             return Ok(SafePath::new(root, &self.infos[root].canonical, relative, asked, None));
+        }
+        if self.reopen_removed(root) {
+            return self.resolve(asked, follow);
         }
         walk::resolve(self, asked, root, relative, follow)
     }
 
     /// Opens a resolved path; a link that appeared since is `ELOOP`. An empty path is the root itself.
     fn open_beneath(&self, root: usize, relative: &Path, flags: OFlags) -> emendate_os::io::Result<OwnedFd> {
-        let root = self.roots[root].fd.as_fd();
+        let root = self.root(root).fd.as_fd();
         if relative.as_os_str().is_empty() {
             return sys::openat(root, ".", flags | OFlags::CLOEXEC, Mode::empty());
         }
@@ -206,7 +238,7 @@ impl LocalStore {
     /// See [`Root::timestamp_granularity_ns`]. Other mounts beneath a root get the cautious value, and so do time stamps of whole
     /// seconds: old inodes of ext have no finer ones.
     fn timestamp_granularity_ns(&self, root: usize, meta: &FileMeta) -> i64 {
-        let root = &self.roots[root];
+        let root = self.root(root);
         let whole = meta.mtime_ns % 1_000_000_000 == 0 && meta.ctime_ns % 1_000_000_000 == 0;
         if root.dev == meta.dev && !whole { root.timestamp_granularity_ns } else { probe::COARSE_STAMP_NS }
     }
@@ -278,7 +310,7 @@ fn open_root(given: &Path) -> emendate_os::io::Result<(Root, PathBuf)> {
     let fd = emendate_os::fs::open(&canonical, sys::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let dev = read::file_meta(&sys::fstat(&fd)?).dev;
     let (timestamp_granularity_ns, plain) = (probe::stamp_granularity_ns(&fd), sys::is_trusted(&fd));
-    Ok((Root { fd, dev, timestamp_granularity_ns, trusted: plain }, canonical))
+    Ok((Root { fd, dev, timestamp_granularity_ns, trusted: plain, newer: OnceLock::new() }, canonical))
 }
 
 /// The error for a root that cannot be opened.

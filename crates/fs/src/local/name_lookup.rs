@@ -30,7 +30,7 @@ pub(super) fn lookup_names(
     folder: &Path,
     names: &[&OsStr],
 ) -> Result<Vec<Option<NameInfo>>> {
-    let many = names.len() > STAT_EACH_MAX && local.roots[root].trusted;
+    let many = names.len() > STAT_EACH_MAX && local.root(root).trusted;
     let open = |flags| local.open_beneath(root, folder, flags | OFlags::DIRECTORY);
     let opened = match if many { open(OFlags::RDONLY) } else { open(sys::PATH) } {
         // Search permission without read permission.

@@ -51,13 +51,14 @@ impl LocalStore {
     /// temporary files in the root if it is writable, and removes them. Fails with `path.invalid` for another index, or
     /// `io.*`.
     pub fn probe(&self, root: usize) -> Result<Probe> {
-        let (Some(info), Some(open)) = (self.infos.get(root), self.roots.get(root)) else {
+        let Some(info) = self.infos.get(root) else {
             return Err(Error::new(
                 Code::PathInvalid,
                 format!("There is no root {root}; there are {}.", self.roots.len()),
             )
             .next("Count roots from 0."));
         };
+        let open = self.root(root);
         let failed = |errno| error::os_error("probe", &info.canonical, errno);
         let file_system = sys::file_system(&open.fd).map_err(failed)?;
         let here = open.fd.as_fd();

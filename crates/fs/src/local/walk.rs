@@ -98,7 +98,7 @@ fn parts(path: &Path) -> Vec<OsString> {
 
 impl PathWalk<'_> {
     fn here(&self) -> BorrowedFd<'_> {
-        self.folders.last().map_or_else(|| self.local.roots[self.root].fd.as_fd(), AsFd::as_fd)
+        self.folders.last().map_or_else(|| self.local.root(self.root).fd.as_fd(), AsFd::as_fd)
     }
 
     /// Absolute path of `name` in the directory reached so far.
