@@ -20,15 +20,7 @@ impl OptionSet {
                 &["format", "path", "match", "strip", "reverse", "placeholdersMeant", "maxBytes", "maxSteps"]
             }
             OptionSet::ApplyFiles => &[
-                "format",
-                "path",
-                "match",
-                "strip",
-                "reverse",
-                "overwrite",
-                "placeholdersMeant",
-                "maxBytes",
-                "maxSteps",
+                "format", "path", "match", "strip", "reverse", "overwrite", "placeholdersMeant", "maxBytes", "maxSteps",
             ],
             OptionSet::Edit => &["replaceAll", "path", "match", "placeholdersMeant", "maxBytes", "maxSteps"],
             OptionSet::Convert => &["format", "path", "match", "strip", "maxBytes", "maxSteps"],

@@ -240,15 +240,8 @@ fn transactions_with_every_kind_of_change_are_atomic() {
             assert_eq!(
                 tree(store, root, &names),
                 [
-                    "made/new 644 new",
-                    "made/link -> x",
-                    "edited 644 new",
-                    "moved -",
-                    "target 644 moved",
-                    "link -> elsewhere",
-                    "other -",
-                    "mode 755 old",
-                    "last 644 new"
+                    "made/new 644 new", "made/link -> x", "edited 644 new", "moved -", "target 644 moved",
+                    "link -> elsewhere", "other -", "mode 755 old", "last 644 new"
                 ]
             );
             go(store, root, &[("made/new", To::Gone), ("made/link", To::Gone), ("target", To::Gone)]).unwrap();

@@ -23,23 +23,8 @@ const OPERATIONS: [&str; 5] = ["edit", "large", "batch", "linked", "create"];
 
 /// System calls that change something, or come between those that do.
 const CALLS: [&str; 17] = [
-    "openat",
-    "openat2",
-    "mkdirat",
-    "unlinkat",
-    "renameat2",
-    "renameat",
-    "linkat",
-    "symlinkat",
-    "pwritev",
-    "pwrite64",
-    "ftruncate",
-    "fchmod",
-    "fdatasync",
-    "fsync",
-    "flock",
-    "newfstatat",
-    "fallocate",
+    "openat", "openat2", "mkdirat", "unlinkat", "renameat2", "renameat", "linkat", "symlinkat", "pwritev", "pwrite64",
+    "ftruncate", "fchmod", "fdatasync", "fsync", "flock", "newfstatat", "fallocate",
 ];
 
 fn main() {

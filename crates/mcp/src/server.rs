@@ -32,13 +32,7 @@ const TOOL_LIST_TTL_MS: u64 = 3_600_000;
 
 /// Methods that are implemented. If one arrives as a custom request, its parameters had the wrong shape.
 const SERVED_METHODS: &[&str] = &[
-    "initialize",
-    "server/discover",
-    "ping",
-    "tools/list",
-    "tools/call",
-    "resources/list",
-    "resources/templates/list",
+    "initialize", "server/discover", "ping", "tools/list", "tools/call", "resources/list", "resources/templates/list",
     "resources/read",
 ];
 

@@ -202,14 +202,8 @@ const TOKENS: &[(&str, ColorClass)] = &[
 
 /// Kinds of nodes that call the name in their first field.
 const CALLS: &[&str] = &[
-    "call",
-    "call_expression",
-    "function_call*",
-    "method_invocation",
-    "invocation_expression",
-    "macro_invocation",
-    "method_call*",
-    "command",
+    "call", "call_expression", "function_call*", "method_invocation", "invocation_expression", "macro_invocation",
+    "method_call*", "command",
 ];
 
 /// Names of the fields with the name that is called or defined.

@@ -18,20 +18,9 @@ const PATH_BYTES_MAX: usize = 256;
 
 /// Nodes around a declaration that contain nothing else.
 const WRAPPER_NODES: &[&str] = &[
-    "export_statement",
-    "decorated_definition",
-    "template_declaration",
-    "ambient_declaration",
-    "expression_statement",
-    "type_declaration",
-    "const_declaration",
-    "var_declaration",
-    "lexical_declaration",
-    "variable_declaration",
-    "member_declaration",
-    "local_declaration",
-    "type_definition",
-    "property_declaration",
+    "export_statement", "decorated_definition", "template_declaration", "ambient_declaration", "expression_statement",
+    "type_declaration", "const_declaration", "var_declaration", "lexical_declaration", "variable_declaration",
+    "member_declaration", "local_declaration", "type_definition", "property_declaration",
 ];
 
 /// A named declaration.

@@ -125,11 +125,8 @@ fn rewrite(text: &str, rounds: usize) -> Outcome {
     cases.push(Case::ours("ours: from the two texts", || {
         timed(|| black_box(unified(&base, &ChangeSet::diff(&base, black_box(&fresh))))).1
     }));
-    race(format!("whole-file write with a small change, {} lines", count(text)), rounds, cases).goal(
-        "G7",
-        "ours: from the two texts",
-        0.2,
-    )
+    race(format!("whole-file write with a small change, {} lines", count(text)), rounds, cases)
+        .goal("G7", "ours: from the two texts", 0.2)
 }
 
 /// Measures the comparison of texts that are expensive to compare.

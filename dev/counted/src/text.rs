@@ -4,29 +4,8 @@ use std::fmt::Write as _;
 
 /// Words of source code. A generator with a fixed seed selects those of a line.
 const WORDS: &[&str] = &[
-    "value",
-    "index",
-    "self.count",
-    "result",
-    "let",
-    "return",
-    "if",
-    "match",
-    "buffer",
-    "length",
-    "&mut",
-    "offset",
-    "self.lines",
-    "Some(entry)",
-    "None",
-    "report",
-    "settings",
-    "usize",
-    "= 0;",
-    "-> Result<()>",
-    "path",
-    "pub",
-    "fn",
+    "value", "index", "self.count", "result", "let", "return", "if", "match", "buffer", "length", "&mut", "offset",
+    "self.lines", "Some(entry)", "None", "report", "settings", "usize", "= 0;", "-> Result<()>", "path", "pub", "fn",
 ];
 
 /// Generates `count` lines. Every tenth is unique: `mark(line)`, counted from 0.

@@ -22,16 +22,8 @@ const FILES: usize = 8;
 const TRIED_FILES: usize = 12;
 /// Tools whose operations are undone and redone at once.
 const CHANGING: &[&str] = &[
-    "edit",
-    "multi_edit",
-    "edit_anchors",
-    "write",
-    "notebook_edit",
-    "text_editor",
-    "apply",
-    "replace_in_files",
-    "edit_symbol",
-    "restore",
+    "edit", "multi_edit", "edit_anchors", "write", "notebook_edit", "text_editor", "apply", "replace_in_files",
+    "edit_symbol", "restore",
 ];
 
 /// The files of a root by relative path.
@@ -82,7 +74,7 @@ impl<'r> Round<'r> {
     pub(crate) fn play(&mut self) -> io::Result<()> {
         let before = tree(&self.root)?;
         for _ in 0..CALLS {
-            let tool = *self.luck.pick(&TOOLS.iter().copied().collect::<Vec<&Tool>>());
+            let tool = *self.luck.pick(TOOLS);
             self.one(tool);
             if !self.alive {
                 return Ok(());

@@ -144,16 +144,7 @@ impl Counts {
 const CLAUSES: &[&str] = &["What", "Where", "How", "Who"];
 /// Phrases that read like a translation.
 const TOLD: &[&str] = &[
-    "is told",
-    "are told",
-    "was told",
-    "were told",
-    "be told",
-    "told of",
-    "so many",
-    "so few",
-    "so much",
-    "so little",
+    "is told", "are told", "was told", "were told", "be told", "told of", "so many", "so few", "so much", "so little",
 ];
 /// Names that are adverbs or irregular participles.
 const NO_NOUNS: &[&str] = &[

@@ -12,15 +12,7 @@ use std::process::Command;
 const FILES: &[&str] = &["index.js", "index.d.ts", "loader.js", "README.md"];
 /// The adapters; each is a file of JavaScript, and one of types.
 const ADAPTERS: &[&str] = &[
-    "ai-sdk",
-    "anthropic",
-    "approval",
-    "claude-agent",
-    "deepagents",
-    "mastra",
-    "openai-agents",
-    "patches",
-    "paths",
+    "ai-sdk", "anthropic", "approval", "claude-agent", "deepagents", "mastra", "openai-agents", "patches", "paths",
     "views",
 ];
 

@@ -150,13 +150,7 @@ impl Npm {
         let mut command = self.command("node");
         // Errors in the declarations of other packages are not ours.
         command.arg(tsc).args([
-            "--noEmit",
-            "--strict",
-            "--skipLibCheck",
-            "--target",
-            "es2022",
-            "--lib",
-            "es2022,dom,esnext.disposable",
+            "--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--lib", "es2022,dom,esnext.disposable",
         ]);
         command.args(["--module", "nodenext", "--types", "node", "--typeRoots"]);
         run(command.arg(folder.join("node_modules/@types")).arg(copied).current_dir(project))

@@ -221,20 +221,8 @@ fn a_kill_at_any_moment_leaves_the_old_or_the_new() {
 
 /// System calls that change something.
 const CALLS: [&str; 14] = [
-    "openat",
-    "openat2",
-    "mkdirat",
-    "mkdir",
-    "unlinkat",
-    "unlink",
-    "renameat2",
-    "linkat",
-    "pwritev",
-    "pwrite64",
-    "ftruncate",
-    "fchmod",
-    "fdatasync",
-    "fsync",
+    "openat", "openat2", "mkdirat", "mkdir", "unlinkat", "unlink", "renameat2", "linkat", "pwritev", "pwrite64",
+    "ftruncate", "fchmod", "fdatasync", "fsync",
 ];
 
 pub(crate) fn kill(call: &str, when: usize) -> String {

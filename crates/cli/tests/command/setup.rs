@@ -36,18 +36,8 @@ const STARTED: &[&str] =
 
 /// All clients, as they are listed.
 const CLIENTS: [&str; 12] = [
-    "claude-code",
-    "codex",
-    "cursor",
-    "vscode",
-    "zed",
-    "cline",
-    "claude-desktop",
-    "gemini-cli",
-    "windsurf",
-    "opencode",
-    "pi",
-    "junie",
+    "claude-code", "codex", "cursor", "vscode", "zed", "cline", "claude-desktop", "gemini-cli", "windsurf", "opencode",
+    "pi", "junie",
 ];
 
 fn home() -> TestWorkspace {

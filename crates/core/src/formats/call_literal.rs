@@ -95,14 +95,7 @@ fn has_texts(value: &Value) -> bool {
 
 /// Functions of programs that write a file, without `_`, in lower case.
 const FILE_FUNCTIONS: [&str; 8] = [
-    "writefile",
-    "writefilesync",
-    "writetofile",
-    "createfile",
-    "savefile",
-    "outputfile",
-    "appendfile",
-    "appendfilesync",
+    "writefile", "writefilesync", "writetofile", "createfile", "savefile", "outputfile", "appendfile", "appendfilesync",
 ];
 
 /// True for a line that begins a call which writes a literal text to a file that is named by a literal as well.
@@ -192,20 +185,8 @@ fn positions(function: &str) -> Option<&'static [&'static str]> {
 
 /// First words of statements of a program.
 const STATEMENTS: [&str; 14] = [
-    "import ",
-    "from ",
-    "const ",
-    "let ",
-    "var ",
-    "def ",
-    "function ",
-    "async ",
-    "class ",
-    "return ",
-    "export ",
-    "#include",
-    "use ",
-    "if (",
+    "import ", "from ", "const ", "let ", "var ", "def ", "function ", "async ", "class ", "return ", "export ",
+    "#include", "use ", "if (",
 ];
 
 /// True for a text of calls if all other lines are prose, comments and fences. In a program, functions may have the

@@ -267,17 +267,8 @@ pub(super) fn has_extension(word: &str) -> bool {
 /// True for well-known file names without an extension.
 fn bare(word: &str) -> bool {
     [
-        "Makefile",
-        "Dockerfile",
-        "LICENSE",
-        "README",
-        "Gemfile",
-        "Rakefile",
-        "Procfile",
-        "Justfile",
-        "justfile",
-        "Jenkinsfile",
-        "CODEOWNERS",
+        "Makefile", "Dockerfile", "LICENSE", "README", "Gemfile", "Rakefile", "Procfile", "Justfile", "justfile",
+        "Jenkinsfile", "CODEOWNERS",
     ]
     .contains(&word)
 }
@@ -321,12 +312,7 @@ mod tests {
     #[test]
     fn sentence_is_not_a_name() {
         for line in [
-            "src/a.rs",
-            "### `src/a.rs`",
-            "**File:** `src/a.rs`:",
-            "- src/a.rs",
-            "// src/a.rs",
-            "1. `src/a.rs`",
+            "src/a.rs", "### `src/a.rs`", "**File:** `src/a.rs`:", "- src/a.rs", "// src/a.rs", "1. `src/a.rs`",
             "<path>src/a.rs</path>",
         ] {
             assert_eq!(alone(line).as_deref(), (!line.starts_with('<')).then_some("src/a.rs"), "{line}");

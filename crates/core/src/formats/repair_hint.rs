@@ -45,17 +45,8 @@ pub(super) fn unknown_format(text: &str) -> Error {
 /// Returns a hint about the form that a text resembles.
 fn likeness(text: &str) -> Option<RepairHint> {
     let looks = [
-        escaped_line_ends,
-        entities,
-        json_edits,
-        nameless_diff,
-        headless_diff,
-        other_markers,
-        indented_markers,
-        conflict,
-        numbered_ops,
-        context_diff,
-        colored_diff,
+        escaped_line_ends, entities, json_edits, nameless_diff, headless_diff, other_markers, indented_markers,
+        conflict, numbered_ops, context_diff, colored_diff,
     ];
     looks.into_iter().find_map(|look| look(text))
 }

@@ -279,23 +279,8 @@ fn rows(lines: &[&str]) -> Option<usize> {
 
 /// Languages of fences that contain commands, their output or prose.
 const UNUSED_LANGUAGES: [&str; 17] = [
-    "sh",
-    "bash",
-    "shell",
-    "zsh",
-    "console",
-    "terminal",
-    "powershell",
-    "cmd",
-    "text",
-    "txt",
-    "plaintext",
-    "output",
-    "log",
-    "mermaid",
-    "markdown",
-    "md",
-    "json",
+    "sh", "bash", "shell", "zsh", "console", "terminal", "powershell", "cmd", "text", "txt", "plaintext", "output",
+    "log", "mermaid", "markdown", "md", "json",
 ];
 
 /// Returns the note about the first fence with code next to edits that names no file and is not used.

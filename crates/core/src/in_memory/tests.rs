@@ -36,16 +36,8 @@ fn spliced(before: &str, after: &str, spans: &[ChangedSpan]) -> Option<String> {
 /// Generates texts in which lines repeat, with all kinds of line ends, byte order marks and unusual characters.
 fn text() -> impl Strategy<Value = String> {
     let line = prop::sample::select(vec![
-        "let alpha = compute(1);",
-        "    let alpha = compute(1);",
-        "fn name() {",
-        "}",
-        "",
-        "“quoted” — dash é",
-        "\tindented with tab  ",
-        "value ...",
-        "<<<<<<< SEARCH",
-        "@@ -1,2 +1,2 @@",
+        "let alpha = compute(1);", "    let alpha = compute(1);", "fn name() {", "}", "", "“quoted” — dash é",
+        "\tindented with tab  ", "value ...", "<<<<<<< SEARCH", "@@ -1,2 +1,2 @@",
     ]);
     let end = prop::sample::select(vec!["\n", "\n", "\r\n", "\r", ""]);
     (any::<bool>(), prop::collection::vec((line, end), 0..12)).prop_map(|(mark, lines)| {

@@ -105,30 +105,9 @@ fn dots_for_lines<'a>(old: &str, new: &'a str) -> Option<&'a str> {
 
 /// Marks and words; every placeholder contains at least one of them.
 const PLACEHOLDER_WORDS: [&str; 24] = [
-    "...",
-    "…",
-    "nchanged",
-    "NCHANGED",
-    "rest of",
-    "Rest of",
-    "mitted",
-    "revity",
-    "same as",
-    "Same as",
-    "emain",
-    "xisting",
-    "lipped",
-    "rimmed",
-    "runcated",
-    "Rest Of",
-    "SAME",
-    "REST",
-    "nip",
-    "the rest",
-    "the same",
-    "revious",
-    "o changes",
-    "ontinues",
+    "...", "…", "nchanged", "NCHANGED", "rest of", "Rest of", "mitted", "revity", "same as", "Same as", "emain",
+    "xisting", "lipped", "rimmed", "runcated", "Rest Of", "SAME", "REST", "nip", "the rest", "the same", "revious",
+    "o changes", "ontinues",
 ];
 /// Searches for all of them in one pass; `None` if the processor lacks the instructions.
 static SEARCHER: LazyLock<Option<packed::Searcher>> = LazyLock::new(|| packed::Searcher::new(PLACEHOLDER_WORDS));

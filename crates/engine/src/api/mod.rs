@@ -1,12 +1,5 @@
 //! The engine as front ends and embedding programs see it: calls, the tool table, profiles, and arguments.
 
-/// A list of names, without quotes and commas.
-macro_rules! names {
-    ($($name:ident)*) => {
-        &[$(stringify!($name)),*]
-    };
-}
-
 pub(crate) mod arguments;
 pub(crate) mod bulk;
 pub(crate) mod call;

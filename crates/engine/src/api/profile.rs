@@ -112,9 +112,9 @@ pub static PROFILES: &[Profile] = &[
             ToolView { fields: Some(&["file_path", "offset", "limit", "format"]), ..all("read") },
             ToolView { fields: Some(SEARCH_FIELDS), prompt: Some(SHORT_SEARCH_PROMPT), ..all("search") },
             ToolView {
-                fields: Some(names![
-                    file_path old_string new_string replace_all expected_replacements at edits order tag on_stale
-                    dry_run
+                fields: Some(&[
+                    "file_path", "old_string", "new_string", "replace_all", "expected_replacements", "at", "edits",
+                    "order", "tag", "on_stale", "dry_run",
                 ]),
                 prompt: Some(EDIT_WITH_CELLS_PROMPT),
                 cells: true,
@@ -157,7 +157,9 @@ pub static PROFILES: &[Profile] = &[
             ToolView { name: "Write", fields: Some(&["file_path", "content"]), ..all("write") },
             ToolView {
                 name: "NotebookEdit",
-                fields: Some(names![notebook_path cell_id cell_number new_source cell_type edit_mode edits]),
+                fields: Some(&[
+                    "notebook_path", "cell_id", "cell_number", "new_source", "cell_type", "edit_mode", "edits",
+                ]),
                 ..all("notebook_edit")
             },
         ],

@@ -17,70 +17,23 @@ pub(crate) const fn alias(field: &'static str, others: &'static [&'static str]) 
 }
 
 pub(crate) const FILE_NAMES: &[&str] = &[
-    "path",
-    "file",
-    "filename",
-    "absolute_path",
-    "abs_path",
-    "relative_path",
-    "relative_workspace_path",
-    "target_file",
-    "target_path",
-    "paths",
-    "files",
-    "file_paths",
-    "uri",
+    "path", "file", "filename", "absolute_path", "abs_path", "relative_path", "relative_workspace_path", "target_file",
+    "target_path", "paths", "files", "file_paths", "uri",
 ];
 pub(crate) const PATH_NAMES: &[&str] = &[
-    "file_path",
-    "file",
-    "filename",
-    "absolute_path",
-    "abs_path",
-    "relative_path",
-    "relative_workspace_path",
-    "target_file",
-    "target_path",
+    "file_path", "file", "filename", "absolute_path", "abs_path", "relative_path", "relative_workspace_path",
+    "target_file", "target_path",
 ];
 pub(crate) const DIRECTORY_NAMES: &[&str] =
     &["file_path", "file", "directory", "dir", "folder", "root", "search_path", "target_directory"];
 pub(crate) const OLD_NAMES: &[&str] = &[
-    "old_text",
-    "old_str",
-    "old",
-    "search",
-    "search_text",
-    "find",
-    "original",
-    "original_text",
-    "old_content",
-    "old_code",
-    "target_content",
-    "find_text",
-    "from",
-    "from_text",
-    "target",
-    "target_text",
-    "search_string",
+    "old_text", "old_str", "old", "search", "search_text", "find", "original", "original_text", "old_content",
+    "old_code", "target_content", "find_text", "from", "from_text", "target", "target_text", "search_string",
     "old_lines",
 ];
 pub(crate) const NEW_NAMES: &[&str] = &[
-    "new_str",
-    "new",
-    "replace",
-    "replacement",
-    "replace_with",
-    "replacement_text",
-    "updated",
-    "updated_text",
-    "new_content",
-    "new_code",
-    "replacement_content",
-    "replace_text",
-    "to",
-    "to_text",
-    "replace_string",
-    "new_lines",
+    "new_str", "new", "replace", "replacement", "replace_with", "replacement_text", "updated", "updated_text",
+    "new_content", "new_code", "replacement_content", "replace_text", "to", "to_text", "replace_string", "new_lines",
 ];
 pub(crate) const REPLACE_ALL_NAMES: &[&str] = &["allow_multiple", "replace_all_occurrences", "all_occurrences"];
 pub(crate) const EXPECTED_NAMES: &[&str] = &["expected_count", "expected_occurrences"];

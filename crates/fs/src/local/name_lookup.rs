@@ -104,17 +104,7 @@ mod tests {
     }
 
     const ASKED: [&str; 12] = [
-        ".env",
-        ".git",
-        ".vscode",
-        ".aws/credentials",
-        ".none",
-        "id_rsa",
-        "x",
-        ".ENV",
-        "dangling",
-        "fifo",
-        ".jj",
+        ".env", ".git", ".vscode", ".aws/credentials", ".none", "id_rsa", "x", ".ENV", "dangling", "fifo", ".jj",
         "caf\u{e9}",
     ];
 

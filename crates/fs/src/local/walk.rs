@@ -149,10 +149,7 @@ impl PathWalk<'_> {
             Err(Errno::NOENT) => {
                 if let Some(link) = self.inside_link() {
                     return Err(error::refused_link(
-                        self.requested,
-                        &link.at,
-                        &link.target,
-                        "is broken: nothing is there",
+                        self.requested, &link.at, &link.target, "is broken: nothing is there",
                     ));
                 }
                 self.missing = true;

@@ -11,14 +11,8 @@ use super::failure::of_io;
 
 /// The files that make up a database. The memory shared by its processes is not among them: SQLite builds it again.
 const DATABASE_FILES: [&str; 8] = [
-    "sessions.db",
-    "sessions.db-wal",
-    "sessions.db-journal",
-    "sessions.db.damaged",
-    "sessions.spool",
-    "sessions.found",
-    "sessions.stat",
-    "sessions.comments",
+    "sessions.db", "sessions.db-wal", "sessions.db-journal", "sessions.db.damaged", "sessions.spool", "sessions.found",
+    "sessions.stat", "sessions.comments",
 ];
 /// Attempts to copy the files while no other process writes them.
 const ATTEMPTS_MAX: usize = 20;

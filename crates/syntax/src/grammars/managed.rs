@@ -160,12 +160,7 @@ pub(super) static HASKELL: Grammar = Grammar {
     extensions: &["hs"],
     programs: &["runghc", "runhaskell"],
     containers: &[
-        "declarations",
-        "imports",
-        "class_declarations",
-        "instance_declarations",
-        "local_binds",
-        "alternatives",
+        "declarations", "imports", "class_declarations", "instance_declarations", "local_binds", "alternatives",
         "guards",
     ],
     symbols: &[

@@ -13,13 +13,8 @@ use std::time::Duration;
 
 /// aider and the packages its matchers import. The script replaces aider's other dependencies by stubs.
 const PACKAGES: &[&str] = &[
-    "aider-chat==0.86.2",
-    "diff-match-patch==20241021",
-    "GitPython==3.2.1",
-    "gitdb==4.0.12",
-    "smmap==5.0.3",
-    "packaging==26.3",
-    "codex-apply-patch==0.4.0",
+    "aider-chat==0.86.2", "diff-match-patch==20241021", "GitPython==3.2.1", "gitdb==4.0.12", "smmap==5.0.3",
+    "packaging==26.3", "codex-apply-patch==0.4.0",
 ];
 /// Time limit of one call in seconds.
 const SECONDS: u32 = 20;

@@ -51,11 +51,8 @@ fn beside(emend: &Path, codex: Option<&Codex>, count: usize, rounds: usize) -> O
         assert!(fs::create_dir_all(&folder).is_ok(), "no folder");
         case((kind, name), command, &folder, (&task, patch))
     });
-    race(format!("one hunk by a process, {count} lines, {} KB", text.len() >> 10), rounds, cases.collect()).goal(
-        "",
-        "emend apply, store off",
-        1.0,
-    )
+    race(format!("one hunk by a process, {count} lines, {} KB", text.len() >> 10), rounds, cases.collect())
+        .goal("", "emend apply, store off", 1.0)
 }
 
 /// Creates a case that runs the program on a new copy of the file each time.

@@ -17,15 +17,8 @@ use std::process::{Command, Stdio};
 
 /// Packages of the tools written in Python, without their dependencies.
 const PYTHON: [&str; 9] = [
-    "aider-chat==0.86.2",
-    "diff-match-patch==20241021",
-    "GitPython==3.2.1",
-    "gitdb==4.0.12",
-    "smmap==5.0.3",
-    "packaging==26.3",
-    "codex-apply-patch==0.4.0",
-    "whatthepatch==1.0.7",
-    "openai-agents==0.24.0",
+    "aider-chat==0.86.2", "diff-match-patch==20241021", "GitPython==3.2.1", "gitdb==4.0.12", "smmap==5.0.3",
+    "packaging==26.3", "codex-apply-patch==0.4.0", "whatthepatch==1.0.7", "openai-agents==0.24.0",
 ];
 /// The MCP filesystem server on npm.
 const FILESYSTEM: &str = "@modelcontextprotocol/server-filesystem@2026.8.31";

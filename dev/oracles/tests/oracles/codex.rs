@@ -24,19 +24,7 @@ fn random_patches_end_alike() {
 /// A text of lines that look like parts of a patch, and another one that shares most of them.
 fn pair() -> impl Strategy<Value = (String, String)> {
     let line = prop::sample::select(vec![
-        "a",
-        "b",
-        "",
-        "    c",
-        "}",
-        "@@",
-        "--- a",
-        "+++ b",
-        "*** End Patch",
-        "*** End of File",
-        "é…",
-        "-x",
-        "+x",
+        "a", "b", "", "    c", "}", "@@", "--- a", "+++ b", "*** End Patch", "*** End of File", "é…", "-x", "+x",
     ]);
     let lines = prop::collection::vec(line.clone(), 0..30);
     let edits = prop::collection::vec((0usize..30, 0usize..3, prop::collection::vec(line, 0..3)), 1..4);

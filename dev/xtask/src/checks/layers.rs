@@ -15,16 +15,8 @@ const CRATE_LAYERS: &[CrateLayers] = &[
     CrateLayers {
         src: "crates/engine/src/",
         layers: &[
-            "api",
-            "tools",
-            "pipeline/run",
-            "pipeline/commit",
-            "pipeline/checks",
-            "pipeline/report",
-            "pipeline/plan",
-            "session",
-            "context",
-            "model",
+            "api", "tools", "pipeline/run", "pipeline/commit", "pipeline/checks", "pipeline/report", "pipeline/plan",
+            "session", "context", "model",
         ],
     },
 ];

@@ -4,10 +4,7 @@ use crate::repo::Repo;
 
 /// Lines that the manifest of a crate must have, besides a description of its own.
 const LINES: &[&str] = &[
-    "version.workspace = true",
-    "license.workspace = true",
-    "readme.workspace = true",
-    "keywords.workspace = true",
+    "version.workspace = true", "license.workspace = true", "readme.workspace = true", "keywords.workspace = true",
     "categories.workspace = true",
 ];
 

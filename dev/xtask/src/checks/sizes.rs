@@ -51,13 +51,7 @@ fn long_functions(lines: &[&str], most: usize) -> Vec<(usize, usize)> {
     for (index, line) in lines.iter().enumerate() {
         let body = line.trim_start();
         let starts = [
-            "fn ",
-            "pub fn ",
-            "pub(crate) fn ",
-            "pub(super) fn ",
-            "const fn ",
-            "pub const fn ",
-            "async fn ",
+            "fn ", "pub fn ", "pub(crate) fn ", "pub(super) fn ", "const fn ", "pub const fn ", "async fn ",
             "pub async fn ",
         ];
         if !starts.iter().any(|start| body.starts_with(start)) || body.ends_with(';') || body.ends_with('}') {

@@ -90,12 +90,7 @@ fn rpm(release: &Release, root: &Path, architecture: &str) -> Result<String, Str
     let mut build = Command::new("rpmbuild");
     build.args(["-bb", "--target", architecture, "--define"]).arg(format!("_topdir {}", top.display()));
     build.args([
-        "--define",
-        "_build_id_links none",
-        "--define",
-        "__os_install_post %{nil}",
-        "--define",
-        "debug_package %{nil}",
+        "--define", "_build_id_links none", "--define", "__os_install_post %{nil}", "--define", "debug_package %{nil}",
     ]);
     run(build.arg(&spec))?;
     let name = format!("{NAME}-{}-1.{architecture}.rpm", release.version);

@@ -7,39 +7,15 @@ use serde_json::Value;
 
 /// Fields that contain the text of the edit.
 const TEXT_FIELDS: [&str; 11] = [
-    "input",
-    "patch",
-    "diff",
-    "cmd",
-    "command",
-    "patchText",
-    "patch_text",
-    "patch_content",
-    "script",
-    "search_replace_blocks",
-    "searchReplaceBlocks",
+    "input", "patch", "diff", "cmd", "command", "patchText", "patch_text", "patch_content", "script",
+    "search_replace_blocks", "searchReplaceBlocks",
 ];
 /// Fields that contain the directory.
 const DIRECTORY_FIELDS: [&str; 4] = ["directory", "workdir", "cwd", "working_directory"];
 /// Fields that are irrelevant to the edit.
 const IGNORED_FIELDS: [&str; 17] = [
-    "explanation",
-    "description",
-    "instruction",
-    "instructions",
-    "justification",
-    "reason",
-    "id",
-    "type",
-    "call_id",
-    "status",
-    "timeout",
-    "timeout_ms",
-    "yield_time_ms",
-    "max_output_tokens",
-    "task_progress",
-    "line_count",
-    "login",
+    "explanation", "description", "instruction", "instructions", "justification", "reason", "id", "type", "call_id",
+    "status", "timeout", "timeout_ms", "yield_time_ms", "max_output_tokens", "task_progress", "line_count", "login",
 ];
 
 /// True for a field of a call that [`layer`] uses or may ignore.

@@ -210,33 +210,9 @@ fn patch_options(words: &[&str]) -> Option<(ParseOptions, Option<String>)> {
 /// True for options of `git apply` and `patch` that do not affect the meaning of a patch.
 fn is_harmless(word: &str) -> bool {
     const SHELL_WORDS: [&str; 27] = [
-        "-",
-        "-v",
-        "--verbose",
-        "--recount",
-        "--unidiff-zero",
-        "--ignore-whitespace",
-        "--ignore-space-change",
-        "--3way",
-        "-3",
-        "--inaccurate-eof",
-        "--allow-empty",
-        "--binary",
-        "-N",
-        "--forward",
-        "-s",
-        "-q",
-        "--quiet",
-        "--silent",
-        "-t",
-        "--batch",
-        "-f",
-        "--force",
-        "-u",
-        "--unified",
-        "-l",
-        "--no-backup-if-mismatch",
-        "--posix",
+        "-", "-v", "--verbose", "--recount", "--unidiff-zero", "--ignore-whitespace", "--ignore-space-change",
+        "--3way", "-3", "--inaccurate-eof", "--allow-empty", "--binary", "-N", "--forward", "-s", "-q", "--quiet",
+        "--silent", "-t", "--batch", "-f", "--force", "-u", "--unified", "-l", "--no-backup-if-mismatch", "--posix",
     ];
     let starts = ["--whitespace=", "-C", "--fuzz=", "-F"].iter().any(|start| word.starts_with(start));
     SHELL_WORDS.contains(&word) || starts

@@ -100,16 +100,8 @@ fn headers_are_parsed() {
 #[test]
 fn lenient_forms_are_accepted_with_a_note() {
     for text in [
-        "replace 2-3:",
-        "replace 2…3:",
-        "replace 2 3:",
-        "replace 2 .. 3:",
-        "replace 2....3:",
-        "replace 2 -.. 3:",
-        "replace 2.=3:",
-        "replace 2.3:",
-        "replace 2..3",
-        " replace\t2..3 : ",
+        "replace 2-3:", "replace 2…3:", "replace 2 3:", "replace 2 .. 3:", "replace 2....3:", "replace 2 -.. 3:",
+        "replace 2.=3:", "replace 2.3:", "replace 2..3", " replace\t2..3 : ",
     ] {
         let text = format!("¶a#1A2B\n{text}\n+x\n");
         assert_eq!(ops(&text), [lines(2, 3, "x\n")], "{text}");

@@ -123,24 +123,8 @@ fn what_a_format_cannot_say() {
 /// Generates a text and another one that shares lines with it.
 fn pair() -> impl Strategy<Value = (String, String)> {
     let line = prop::sample::select(vec![
-        "a",
-        "b",
-        "",
-        "    c",
-        "}",
-        "=======",
-        "<<<<<<< SEARCH",
-        ">>>>>>> REPLACE",
-        "\\=======",
-        ":start_line:3",
-        "@@",
-        "--- a",
-        "+++ b",
-        "*** End Patch",
-        "\\ No newline at end of file",
-        "é…",
-        "-x",
-        "+x",
+        "a", "b", "", "    c", "}", "=======", "<<<<<<< SEARCH", ">>>>>>> REPLACE", "\\=======", ":start_line:3", "@@",
+        "--- a", "+++ b", "*** End Patch", "\\ No newline at end of file", "é…", "-x", "+x",
     ]);
     let lines = prop::collection::vec(line.clone(), 0..30);
     (lines, prop::collection::vec((0usize..30, 0usize..3, prop::collection::vec(line, 0..3)), 1..4)).prop_map(

@@ -243,13 +243,8 @@ mod tests {
     #[test]
     fn marker_spellings_are_recognized() {
         for line in [
-            "<<<<<<< SEARCH",
-            "<<<<<<< SEARCH>",
-            "<<<<<<< SEARCH  ",
-            "<<<<<<<SEARCH",
-            "------- SEARCH",
-            "------- SEARCH>",
-            "<<<<<<< SEARCH:",
+            "<<<<<<< SEARCH", "<<<<<<< SEARCH>", "<<<<<<< SEARCH  ", "<<<<<<<SEARCH", "------- SEARCH",
+            "------- SEARCH>", "<<<<<<< SEARCH:",
         ] {
             assert_eq!(open(line), Some(OpenMarker { run: 7, line: None, name: None }), "{line}");
         }
@@ -284,13 +279,8 @@ mod tests {
     #[test]
     fn similar_lines_are_recognized() {
         for line in [
-            ">>>>>>> REPLACE",
-            ">>>>>> REPLACE",
-            "  >>>>>>> REPLACE",
-            ">>> REPLACE",
-            ">>>>> replace",
-            ">>>>>>> UPDATED",
-            "+++++++ REPLACE",
+            ">>>>>>> REPLACE", ">>>>>> REPLACE", "  >>>>>>> REPLACE", ">>> REPLACE", ">>>>> replace",
+            ">>>>>>> UPDATED", "+++++++ REPLACE",
         ] {
             assert!(matches!(classify(line), Some(MarkerLikeness::Close { before: "", .. })), "{line}");
         }

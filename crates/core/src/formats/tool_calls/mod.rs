@@ -26,22 +26,9 @@ const CALLS_TRIED_MAX: usize = 128;
 
 /// Marks around calls that have no meaning of their own.
 const FRAMES: [&str; 16] = [
-    "<tool_call>",
-    "</tool_call>",
-    "<tool_calls>",
-    "</tool_calls>",
-    "<tool_use>",
-    "</tool_use>",
-    "<tools>",
-    "</tools>",
-    "<function_call>",
-    "</function_call>",
-    "<function_calls>",
-    "</function_calls>",
-    "[TOOL_CALLS]",
-    "[TOOL_CALL]",
-    "[/TOOL_CALL]",
-    "<|python_tag|>",
+    "<tool_call>", "</tool_call>", "<tool_calls>", "</tool_calls>", "<tool_use>", "</tool_use>", "<tools>", "</tools>",
+    "<function_call>", "</function_call>", "<function_calls>", "</function_calls>", "[TOOL_CALLS]", "[TOOL_CALL]",
+    "[/TOOL_CALL]", "<|python_tag|>",
 ];
 
 /// A call in a text.

@@ -278,29 +278,11 @@ mod tests {
     use proptest::prelude::*;
 
     const LINES: &[&str] = &[
-        "fn first() {",
-        "    alpha_and_omega(1);",
-        "\talpha_and_omega(1);",
-        "    alpha_and_omega(1);  ",
-        "  alpha_and_omega(2);",
-        "}",
-        "    }",
-        "",
-        "   ",
-        "let  quoted = “here”;",
-        "let quoted = \"here\";",
-        "    return None;",
-        "return None;",
-        "caf\u{e9} au lait, please",
-        "cafe\u{301} au lait, please",
-        "mea\u{200B}sure(all)",
-        "measure(all)",
-        "unlike_any_other_line();",
-        "unlike any  other line();",
-        "a &lt; b && c == \\\"d\\\"",
-        "a < b && c == \"d\"",
-        "12: measure(all)",
-        "...",
+        "fn first() {", "    alpha_and_omega(1);", "\talpha_and_omega(1);", "    alpha_and_omega(1);  ",
+        "  alpha_and_omega(2);", "}", "    }", "", "   ", "let  quoted = “here”;", "let quoted = \"here\";",
+        "    return None;", "return None;", "caf\u{e9} au lait, please", "cafe\u{301} au lait, please",
+        "mea\u{200B}sure(all)", "measure(all)", "unlike_any_other_line();", "unlike any  other line();",
+        "a &lt; b && c == \\\"d\\\"", "a < b && c == \"d\"", "12: measure(all)", "...",
     ];
 
     /// Generates lists of lines, some of them repeated many times.

@@ -10,34 +10,9 @@ const LIKENESS_MIN: f64 = 0.5;
 
 /// Keywords before the name of a definition.
 const DEFINITION_WORDS: [&str; 28] = [
-    "fn",
-    "def",
-    "class",
-    "struct",
-    "enum",
-    "trait",
-    "impl",
-    "interface",
-    "function",
-    "func",
-    "fun",
-    "module",
-    "mod",
-    "namespace",
-    "package",
-    "macro_rules",
-    "sub",
-    "proc",
-    "defp",
-    "defmodule",
-    "defmacro",
-    "defun",
-    "record",
-    "protocol",
-    "extension",
-    "union",
-    "object",
-    "procedure",
+    "fn", "def", "class", "struct", "enum", "trait", "impl", "interface", "function", "func", "fun", "module", "mod",
+    "namespace", "package", "macro_rules", "sub", "proc", "defp", "defmodule", "defmacro", "defun", "record",
+    "protocol", "extension", "union", "object", "procedure",
 ];
 /// Keywords of statements with parentheses that are not definitions.
 const CONTROL_WORDS: [&str; 16] = [

@@ -15,19 +15,7 @@ pub(super) struct BetweenSigns<'a> {
 
 /// Words that belong to the syntax of a comment, or that address a task to somebody.
 const SYNTAX_WORDS: [&str; 14] = [
-    "comment",
-    "endcomment",
-    "begin",
-    "end",
-    "region",
-    "endregion",
-    "todo",
-    "note",
-    "fixme",
-    "rem",
-    "pass",
-    "c",
-    "nb",
+    "comment", "endcomment", "begin", "end", "region", "endregion", "todo", "note", "fixme", "rem", "pass", "c", "nb",
     "dnl",
 ];
 /// Signs that begin a name in some language if a letter follows.

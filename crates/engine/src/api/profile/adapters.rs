@@ -26,7 +26,9 @@ const MEMORY: Profile = Profile {
     instructions: "",
     counts_as_read: true,
     views: &[ToolView {
-        fields: Some(names![command path file_text old_str new_str insert_line insert_text view_range]),
+        fields: Some(&[
+            "command", "path", "file_text", "old_str", "new_str", "insert_line", "insert_text", "view_range",
+        ]),
         ..all_named("memory", "text_editor")
     }],
 };
@@ -38,7 +40,7 @@ const FILE_EDITOR: Profile = Profile {
     instructions: "",
     counts_as_read: true,
     views: &[ToolView {
-        fields: Some(names![command path file_text old_str new_str insert_line view_range]),
+        fields: Some(&["command", "path", "file_text", "old_str", "new_str", "insert_line", "view_range"]),
         ..all_named("file_editor", "text_editor")
     }],
 };

@@ -18,7 +18,9 @@ pub(super) const ANTHROPIC: Profile = Profile {
     counts_as_read: true,
     views: &[ToolView {
         name: "str_replace_based_edit_tool",
-        fields: Some(names![command path file_text old_str new_str insert_line insert_text view_range]),
+        fields: Some(&[
+            "command", "path", "file_text", "old_str", "new_str", "insert_line", "insert_text", "view_range",
+        ]),
         ..all("text_editor")
     }],
 };

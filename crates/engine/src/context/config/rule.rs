@@ -258,18 +258,8 @@ mod tests {
     #[test]
     fn invalid_rules_are_refused() {
         for text in [
-            "",
-            "!a",
-            "#a",
-            "Bash(ls)",
-            "Edit()",
-            "a[",
-            "Wrote(x)",
-            "Edit(b.txt",
-            " Read(b.txt",
-            "Edit (b.txt)",
-            "edit(b",
-            "Write(a) x",
+            "", "!a", "#a", "Bash(ls)", "Edit()", "a[", "Wrote(x)", "Edit(b.txt", " Read(b.txt", "Edit (b.txt)",
+            "edit(b", "Write(a) x",
         ] {
             let error = PathRule::new(text, RuleSource::new("emend.toml", true)).unwrap_err();
             assert!(error.message().starts_with("emend.toml: "), "{error}");

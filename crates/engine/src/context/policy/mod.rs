@@ -47,29 +47,10 @@ const fn patterns<const N: usize>(texts: [&'static str; N]) -> [NamePattern; N] 
 
 /// Secrets: neither read nor edited without a rule that allows it. A `*` may be at one end of a component.
 const SECRETS: &[NamePattern] = &patterns([
-    ".env",
-    ".env.*",
-    // `prod.env`, `.prod.env`: seed 003 guards every path that ends with `.env`.
-    "*.env",
-    ".ssh",
-    ".gnupg",
-    ".aws/credentials",
-    ".kube/config",
-    ".docker/config.json",
-    ".git-credentials",
-    ".netrc",
-    ".pgpass",
-    ".pypirc",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ecdsa_sk",
-    "id_ed25519",
-    "id_ed25519_sk",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
+    ".env", ".env.*", // `prod.env`, `.prod.env`: seed 003 guards every path that ends with `.env`.
+    "*.env", ".ssh", ".gnupg", ".aws/credentials", ".kube/config", ".docker/config.json", ".git-credentials", ".netrc",
+    ".pgpass", ".pypirc", "id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "*.pem",
+    "*.key", "*.p12", "*.pfx",
 ]);
 
 /// Sample files that contain no secrets.
@@ -78,56 +59,15 @@ const SECRET_SAMPLES: &[NamePattern] = &patterns([".env.example", ".env.sample",
 /// Files that control other programs, including this one: readable, but edited only if a rule allows it.
 const CONTROL_FILES: &[NamePattern] = &patterns([
     // Version control.
-    ".git",
-    ".gitmodules",
-    ".gitconfig",
-    ".config/git",
-    ".jj",
-    ".hg",
-    ".svn",
+    ".git", ".gitmodules", ".gitconfig", ".config/git", ".jj", ".hg", ".svn",
     // Installed and executed by others.
-    "node_modules",
-    ".npmrc",
-    ".yarnrc*",
-    // Editors.
-    ".vscode",
-    ".idea",
-    "*.code-workspace",
-    ".zed",
-    ".devcontainer",
-    // Agents.
-    ".cursor",
-    ".cursorrules",
-    ".windsurf*",
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".opencode",
-    ".kiro",
-    ".mcp.json",
-    "mcp.json",
-    ".continue",
-    ".aider.conf.yml",
-    ".roo*",
-    ".clinerules",
-    "documents/cline",
-    ".github/hooks",
-    ".copilot",
-    "emend.toml",
-    ".emend.toml",
-    ".config/emendate",
-    // Shells, and automatically executed files.
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".config/fish",
-    ".envrc",
-    ".husky",
-    ".pre-commit-config.yaml",
+    "node_modules", ".npmrc", ".yarnrc*", // Editors.
+    ".vscode", ".idea", "*.code-workspace", ".zed", ".devcontainer", // Agents.
+    ".cursor", ".cursorrules", ".windsurf*", ".claude", ".codex", ".gemini", ".opencode", ".kiro", ".mcp.json",
+    "mcp.json", ".continue", ".aider.conf.yml", ".roo*", ".clinerules", "documents/cline", ".github/hooks", ".copilot",
+    "emend.toml", ".emend.toml", ".config/emendate", // Shells, and automatically executed files.
+    ".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile", ".config/fish", ".envrc",
+    ".husky", ".pre-commit-config.yaml",
 ]);
 
 /// Files that steer agents, run elsewhere or are generated, but are part of everyday work: edited freely, with a

@@ -11,18 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// Names of directories that tools regenerate.
 const REGENERATED_DIRECTORIES: [&str; 12] = [
-    "target",
-    "node_modules",
-    "dist",
-    "build",
-    "out",
-    "__pycache__",
-    ".venv",
-    ".cache",
-    ".gradle",
-    ".tox",
-    ".mypy_cache",
-    "coverage",
+    "target", "node_modules", "dist", "build", "out", "__pycache__", ".venv", ".cache", ".gradle", ".tox",
+    ".mypy_cache", "coverage",
 ];
 /// Entries that are examined, bytes from which one is always listed, and entries that are listed.
 const ENTRIES_MAX: usize = 20_000;

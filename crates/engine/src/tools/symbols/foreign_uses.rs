@@ -23,19 +23,8 @@ pub(crate) const NAMED_FILES_MAX: usize = 10;
 const SHARED_DIRECTORY_LANGUAGES: [&str; 5] = ["go", "java", "kotlin", "c-sharp", "swift"];
 /// Keywords of lines that import names from other files.
 const IMPORT_WORDS: [&str; 13] = [
-    "import",
-    "from",
-    "use",
-    "using",
-    "require",
-    "include",
-    "export",
-    "extern",
-    "import_module",
-    "__import__",
-    "require_relative",
-    "require_once",
-    "include_once",
+    "import", "from", "use", "using", "require", "include", "export", "extern", "import_module", "__import__",
+    "require_relative", "require_once", "include_once",
 ];
 /// Names of files that are also known by their directory.
 const DIRECTORY_FILES: [&str; 5] = ["mod", "index", "__init__", "lib", "main"];

@@ -440,11 +440,8 @@ impl HunkSelection<'_> {
 
     /// Refuses lines that changed since.
     fn changed_since(&self, seen: &Snapshot, now: &LoadedFile) -> Error {
-        self.conflict("the same lines changed since then.", "Make the change with an edit.").evidence(difference(
-            &self.path,
-            seen,
-            &now.snapshot,
-        ))
+        self.conflict("the same lines changed since then.", "Make the change with an edit.")
+            .evidence(difference(&self.path, seen, &now.snapshot))
     }
 
     /// Refuses a path at which no file is.

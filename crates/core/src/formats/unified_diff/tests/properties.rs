@@ -12,30 +12,9 @@ use std::ops::Range;
 
 /// Lines that look like something else once they have a mark.
 const NASTY: [&str; 24] = [
-    "",
-    " ",
-    "-- old",
-    "++ new",
-    "-- a/q",
-    "--",
-    "- ",
-    "-",
-    "+",
-    "++",
-    "- item",
-    " item",
-    "@@ -1 +1 @@",
-    "@@",
-    "diff --git a/x b/x",
-    "```",
-    "```diff",
-    "\\ No newline at end of file",
-    "2.43.0",
-    "Index: x",
-    "*** End Patch",
-    "\tx",
-    "text",
-    "\\",
+    "", " ", "-- old", "++ new", "-- a/q", "--", "- ", "-", "+", "++", "- item", " item", "@@ -1 +1 @@", "@@",
+    "diff --git a/x b/x", "```", "```diff", "\\ No newline at end of file", "2.43.0", "Index: x", "*** End Patch",
+    "\tx", "text", "\\",
 ];
 
 fn line() -> impl Strategy<Value = HunkLine> {

@@ -101,35 +101,15 @@ mod tests {
     #[test]
     fn headers_are_lines_that_begin_a_block() {
         for line in [
-            "def start(self):",
-            "  lint:",
-            "[staging]",
-            "## Install",
-            ".a-button {",
-            "#nav .item {",
-            "<form id=\"login\">",
-            "CREATE TABLE users (",
-            "  \"staging\": {",
-            "int start(void)",
+            "def start(self):", "  lint:", "[staging]", "## Install", ".a-button {", "#nav .item {",
+            "<form id=\"login\">", "CREATE TABLE users (", "  \"staging\": {", "int start(void)",
             "const run = () => {",
         ] {
             assert!(is_header(line), "{line}");
         }
         for line in [
-            "# a comment",
-            "#define X {",
-            "#[test]",
-            "if (ready) {",
-            "else:",
-            "} else {",
-            "</form>",
-            "<br/>",
-            "<b>x</b>",
-            ".then(() => {",
-            "x = 1",
-            "import os",
-            "- item:",
-            "",
+            "# a comment", "#define X {", "#[test]", "if (ready) {", "else:", "} else {", "</form>", "<br/>",
+            "<b>x</b>", ".then(() => {", "x = 1", "import os", "- item:", "",
         ] {
             assert!(!is_header(line), "{line}");
         }
