@@ -141,10 +141,10 @@ impl Play {
         self.names.tags.push(reply.data.get("tag").and_then(Value::as_str).unwrap_or_default().to_owned());
         let operation = reply.data.get("operation").and_then(Value::as_str);
         // Listed operations are included, because a change by others is in no other reply.
-        let rows = reply.data.get("operations").and_then(Value::as_array).into_iter().flatten();
-        let listed = rows.filter_map(|row| row["id"].as_str());
-        let undone = reply.data.get("undone").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        self.names.operations.extend(operation.into_iter().chain(listed).chain(undone).map(str::to_owned));
+        let list = |field| reply.data.get(field).and_then(Value::as_array).into_iter().flatten();
+        let listed = list("operations").filter_map(|row| row["id"].as_str());
+        let named = list("undone").chain(list("kept")).filter_map(Value::as_str);
+        self.names.operations.extend(operation.into_iter().chain(listed).chain(named).map(str::to_owned));
         reply.text = self.names.plain(&reply.text);
         reply.data = self.names.plain_value(&reply.data);
         for (from, to) in [(&self.stage.state, "$STATE"), (&self.stage.home, "$HOME")] {

@@ -161,13 +161,13 @@ impl LocalStore {
     /// Opens a root again that was deleted and created anew at the same path; false if that did not happen.
     fn reopen_removed(&self, root: usize) -> bool {
         let open = self.root(root);
-        if !sys::fstat(&open.fd).is_ok_and(|stat| stat.st_nlink == 0) {
+        if is_linked(open) {
             return false;
         }
         let info = &self.infos[root];
         match open_root(&info.given) {
-            // Another thread may have opened it first.
-            Ok((newer, canonical)) if canonical == info.canonical => {
+            // Another thread may have opened it first. A file system without counts of links reports 0 for all.
+            Ok((newer, canonical)) if canonical == info.canonical && is_linked(&newer) => {
                 let _ = open.newer.set(Box::new(newer));
                 true
             }
@@ -311,6 +311,11 @@ fn open_root(given: &Path) -> emendate_os::io::Result<(Root, PathBuf)> {
     let dev = read::file_meta(&sys::fstat(&fd)?).dev;
     let (timestamp_granularity_ns, plain) = (probe::stamp_granularity_ns(&fd), sys::is_trusted(&fd));
     Ok((Root { fd, dev, timestamp_granularity_ns, trusted: plain, newer: OnceLock::new() }, canonical))
+}
+
+/// True unless the directory of a root was deleted.
+fn is_linked(root: &Root) -> bool {
+    !sys::fstat(&root.fd).is_ok_and(|stat| stat.st_nlink == 0)
 }
 
 /// The error for a root that cannot be opened.

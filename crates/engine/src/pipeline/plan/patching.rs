@@ -117,7 +117,7 @@ fn whitespace(word: &str) -> Result<Whitespace> {
         "error" | "error-all" => Ok(Whitespace::Refuse),
         _ => Err(Error::new(Code::CallInvalid, format!("`{word}` is not a way to treat whitespace.")).next(
             Advice::named("Use nowarn, warn, fix or error as {whitespace}.")
-                .or("Use nowarn, warn, fix or error as whitespace."),
+                .or("Use nowarn, warn, fix or error as \"whitespace\"."),
         )),
     }
 }
@@ -207,7 +207,7 @@ impl Selection {
                     Advice::named(
                         "Correct the patterns in {only} (`!` in front excludes; the first that matches decides).",
                     )
-                    .or("Correct the patterns in only (`!` in front excludes; the first that matches decides)."),
+                    .or("Correct the patterns in \"only\" (`!` in front excludes; the first that matches decides)."),
                 ));
         }
         if !left_out.is_empty() {
