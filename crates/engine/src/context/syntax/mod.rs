@@ -95,7 +95,8 @@ impl Grammars<'_> {
     pub(crate) fn lines_of(&self, safe_path: &SafePath, text: &str, path: &str) -> Result<(usize, usize)> {
         let (answer, _) = self.ask(safe_path, text, QuerySubject::Definition(target(path, None)))?;
         let SyntaxAnswer::Definition(definition) = answer else { return Err(unfit()) };
-        let symbol = only_symbol(safe_path, path, definition, |it| {
+        let symbol = only_symbol(safe_path, path, definition, |found| {
+            let Some(it) = found.first() else { return Advice::default() };
             let call =
                 raw_path::call(safe_path.absolute(), json!({ "offset": it.above, "limit": it.last - it.above + 1 }));
             advice!["Give the whole path, or one of them by its lines: ", Phrase::Call("read", call), "."]
@@ -104,7 +105,7 @@ impl Grammars<'_> {
         Ok((symbol.above, symbol.last - symbol.above + 1))
     }
 
-    /// Returns the splices of an action on a symbol. `next` is the advice if several symbols have its path.
+    /// Returns the splices of an action on a symbol. `next` is the advice for symbols of which each may be meant.
     ///
     /// Errors: those of [`Grammars::ask`] and [`only_symbol`], and those of the action.
     pub(crate) fn splices(
@@ -114,7 +115,7 @@ impl Grammars<'_> {
         named: SymbolRef<'_>,
         action: SymbolAction,
         new: &str,
-        next: impl FnOnce(&Symbol) -> Advice,
+        next: impl FnOnce(&[Symbol]) -> Advice,
     ) -> Result<Splices> {
         let about = QuerySubject::Edit { target: target(named.path, named.line), action, new: Cow::Borrowed(new) };
         match self.ask(path, text, about)?.0 {
@@ -171,14 +172,14 @@ pub(crate) fn unfit() -> Error {
     Error::new(Code::InternalBug, "The parser answered another question.")
 }
 
-/// Returns the only symbol of that name. `next` is the advice if there are several.
+/// Returns the only symbol of that name. `next` is the advice for several.
 ///
 /// Errors: `symbol.not_found`, `symbol.ambiguous`.
 fn only_symbol(
     safe_path: &SafePath,
     path: &str,
     definition: Definition,
-    next: impl FnOnce(&Symbol) -> Advice,
+    next: impl FnOnce(&[Symbol]) -> Advice,
 ) -> Result<Symbol> {
     match definition {
         Definition::One(symbol) => Ok(*symbol),
@@ -187,7 +188,7 @@ fn only_symbol(
             format!("{} symbols of {} are called `{path}`.", found.len(), safe_path.shown()),
         )
         .evidence(listed(&found))
-        .next(found.first().map_or_else(Advice::default, next))
+        .next(next(&found))
         .fact("symbols", found.iter().take(LISTED_SYMBOLS_MAX).map(symbol_json).collect::<Vec<Value>>())),
         Definition::None(near) => {
             let error =

@@ -22,7 +22,7 @@ use crate::tools::tool_input::ToolInput;
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Advice, Code, Error, Locator, Op, OpOrder, Result, normalize_text, omission};
 use emendate_fs::SafePath;
-use emendate_syntax::SymbolAction;
+use emendate_syntax::{Symbol, SymbolAction};
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
@@ -101,6 +101,17 @@ would make the file unparsable is refused.",
 pub(crate) const INPUT: ToolInput =
     ToolInput::new(edit_symbol, || vec![schema_for!(EditSymbolInput), schema_for!(RawPath), schema_for!(OptionFields)]);
 
+/// Returns the advice for a name that several symbols have.
+fn advice_on_ambiguity(line: Option<usize>, found: &[Symbol]) -> Advice {
+    match (line, found) {
+        // All of them have the line, so that only their paths differ.
+        (Some(_), [.., inner]) => Advice::named("Give the whole path, e.g. {symbol=}.").set("symbol", &*inner.path),
+        (None, [first, ..]) => Advice::named("Give the whole path, or a line of the one that is meant, e.g. {line=}.")
+            .set("line", first.first),
+        (_, []) => Advice::default(),
+    }
+}
+
 /// Runs the tool `edit_symbol`.
 pub(crate) fn edit_symbol(call: Call<'_>, tool: &'static str, mut input: Value) -> Result<Answer> {
     let options = CallOptions::take(&mut input, call.caller, call.config(), tool)?;
@@ -143,10 +154,8 @@ fn plan_symbol(
     let mut plan = plan_against(
         file,
         &mut |base| {
-            let splices = call.grammars().splices(path, base.text(), args.symbol_ref(), action, &text, |it| {
-                Advice::named("Give the whole path, or a line of the one that is meant, e.g. {line=}.")
-                    .set("line", it.first)
-            })?;
+            let next = |found: &[Symbol]| advice_on_ambiguity(args.line, found);
+            let splices = call.grammars().splices(path, base.text(), args.symbol_ref(), action, &text, next)?;
             notes = splices.notes;
             if action == SymbolAction::Replace && !options.origin.allows_invalid {
                 for (span, text) in &splices.edits {
