@@ -229,7 +229,7 @@ impl ReplyLimits {
     fn fit_data(self, data: &mut Map<String, Value>, omissions: &mut Vec<Omission>) {
         // The list of omissions needs room, too.
         let room = if omissions.is_empty() { self.data } else { self.data - OMISSIONS_BYTES_RESERVED };
-        if is_small(data, &mut (room / 6)) || most_bytes(data) <= room {
+        if is_small(data, &mut (room / 6)) || Caps::NONE.bytes_of_fields(data) <= room {
             return;
         }
         // Data that was requested in base64 has limits of its own.
@@ -295,10 +295,13 @@ struct Caps {
 }
 
 impl Caps {
+    const NONE: Caps = Caps { string: usize::MAX, list: usize::MAX };
+
     fn of(nth: u32) -> Caps {
         Caps { string: (FIRST_STRING_CAP >> nth).max(256), list: (FIRST_LIST_CAP >> nth).max(1) }
     }
 
+    /// Returns an upper bound of the bytes of fields as JSON after cutting, which is quicker to compute than the JSON.
     fn bytes_of_fields(self, fields: &Map<String, Value>) -> usize {
         2 + fields
             .iter()
@@ -313,13 +316,17 @@ impl Caps {
         text.len() > self.string && INDIVISIBLE_FIELDS.contains(&key)
     }
 
-    /// Returns the bytes of a value after cutting.
+    /// The same for one value.
     fn bytes(self, value: &Value) -> usize {
         match value {
-            Value::String(text) => string_bytes(&text[..self.end(text)]) + CUT_MARK_BYTES,
+            Value::String(text) => match self.end(text) {
+                end if end < text.len() => string_bytes(&text[..end]) + CUT_MARK_BYTES,
+                _ => string_bytes(text),
+            },
             Value::Array(items) => 2 + items.iter().take(self.list).map(|item| self.bytes(item) + 1).sum::<usize>(),
             Value::Object(fields) => self.bytes_of_fields(fields),
-            _ => 24,
+            Value::Number(number) => number.as_u64().map_or(32, |it| 1 + it.checked_ilog10().unwrap_or(0) as usize),
+            Value::Bool(_) | Value::Null => 5,
         }
     }
 
@@ -403,20 +410,6 @@ fn is_small(fields: &Map<String, Value>, left: &mut usize) -> bool {
     takes(left, 8) && fields.iter().all(|(key, value)| takes(left, key.len()) && of(value, left))
 }
 
-/// Returns an upper bound of the bytes of the fields as JSON, which is quicker to compute.
-fn most_bytes(fields: &Map<String, Value>) -> usize {
-    fn of(value: &Value) -> usize {
-        match value {
-            Value::String(text) => string_bytes(text),
-            Value::Array(items) => 2 + items.iter().map(|item| of(item) + 1).sum::<usize>(),
-            Value::Object(fields) => most_bytes(fields),
-            Value::Number(number) => number.as_u64().map_or(32, |it| 1 + it.checked_ilog10().unwrap_or(0) as usize),
-            Value::Bool(_) | Value::Null => 5,
-        }
-    }
-    2 + fields.iter().map(|(key, value)| string_bytes(key) + 2 + of(value)).sum::<usize>()
-}
-
 /// Bytes of each byte of a string as JSON.
 static JSON_ESCAPED_BYTES: [u8; 256] = {
     let mut all = [1; 256];
@@ -459,7 +452,7 @@ fn json_bytes(value: &impl serde::Serialize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONFIGURED_DATA_BYTES_MIN, CONFIGURED_TEXT_CHARS_MIN, ReplyLimits, json_bytes, most_bytes};
+    use super::{CONFIGURED_DATA_BYTES_MIN, CONFIGURED_TEXT_CHARS_MIN, Caps, ReplyLimits, json_bytes};
     use emendate_core::{Code, Error};
     use proptest::prelude::*;
     use serde_json::{Map, Value, json};
@@ -500,6 +493,17 @@ mod tests {
     }
 
     #[test]
+    fn no_more_is_cut_than_the_limit_requires() {
+        let numbers: Vec<Value> = (0..100).map(|nth| json!({ "line": nth, "text": "t" })).collect();
+        let mut data = fields(json!({ "diff": "d".repeat(6000), "edits": numbers }));
+        let limits = ReplyLimits { data: 2 * CONFIGURED_DATA_BYTES_MIN, ..LIMITS };
+        assert!(json_bytes(&data) > limits.data);
+        limits.fit(&mut String::new(), &mut data, "Read on.");
+        assert_eq!(data["edits"].as_array().unwrap().len(), 100);
+        assert!(data["diff"].as_str().unwrap().len() >= 2048);
+    }
+
+    #[test]
     fn error_keeps_its_message_and_advice() {
         let mut error = Error::new(Code::MatchNotFound, "It is not there.")
             .evidence("e\n".repeat(10_000))
@@ -533,7 +537,7 @@ mod tests {
         #[test]
         fn no_reply_exceeds_the_limits(values in prop::collection::vec(any_value(), 1..6), text in "[ab\né]{0,3000}") {
             let mut data: Map<String, Value> = (0..).map(|nth: u32| nth.to_string()).zip(values).collect();
-            prop_assert!(most_bytes(&data) >= json_bytes(&data));
+            prop_assert!(Caps::NONE.bytes_of_fields(&data) >= json_bytes(&data));
             let mut text = text;
             LIMITS.fit(&mut text, &mut data, "Read on.");
             prop_assert!(text.chars().count() <= LIMITS.text);
