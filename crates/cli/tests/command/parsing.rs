@@ -52,6 +52,13 @@ fn server_outlives_its_parsers() {
     assert_eq!(server.outline(&workspace.path("good.sh"))["text"], "1-3\tfunction f\n");
     let parsers = server.parsers();
     assert_eq!(parsers.len(), 1, "{parsers:?}");
+    // A parser answers more than one question: starting one costs more than an edit.
+    for nth in 0..3 {
+        let name = format!("other{nth}.sh");
+        workspace.put(&name, format!("g{nth}() {{\n  echo\n}}\n"));
+        assert_eq!(server.outline(&workspace.path(&name))["text"], format!("1-3\tfunction g{nth}\n"));
+    }
+    assert_eq!(server.parsers(), parsers);
     // If the parser is killed, the next call starts another one.
     for signal in ["-KILL", "-TERM"] {
         let parser = server.parsers().remove(0);

@@ -23,8 +23,9 @@ const WORKERS_MAX: usize = 4;
 pub(crate) const PARSE_MEMORY_BYTES_MAX: u64 = 512 << 20;
 /// Bytes of stack for a parse in a worker. A text with deeper nesting ends it.
 const PARSE_STACK_BYTES: usize = 64 << 20;
-/// Mapped bytes from which a worker is replaced, because grammars leak memory.
-const WORKER_REPLACED_BYTES: u64 = 384 << 20;
+/// Bytes mapped since the start from which a worker is replaced, because grammars leak memory. What it maps at the start
+/// does not count: an allocator may reserve a gigabyte then.
+const WORKER_GROWTH_BYTES_MAX: u64 = 320 << 20;
 /// Bytes of a message.
 const MESSAGE_BYTES_MAX: usize = 256 << 20;
 /// Seconds of processor time for an answer beyond the time of the limits.
@@ -197,6 +198,7 @@ fn is_small_ascii(text: &str) -> bool {
 pub fn answer_questions(mut input: impl Read, mut output: impl Write) -> std::io::Result<()> {
     let answerer = Answerer::default();
     let stop = AtomicBool::new(false);
+    let mapped_at_start = mapped_bytes();
     loop {
         let mut len = [0; 4];
         if input.read_exact(&mut len).is_err() {
@@ -213,7 +215,7 @@ pub fn answer_questions(mut input: impl Read, mut output: impl Write) -> std::io
         output.write_all(&len.to_le_bytes())?;
         output.write_all(&answer)?;
         output.flush()?;
-        if mapped_bytes() > WORKER_REPLACED_BYTES {
+        if mapped_bytes().saturating_sub(mapped_at_start) > WORKER_GROWTH_BYTES_MAX {
             return Ok(());
         }
     }
