@@ -17,6 +17,8 @@ const LONG_TEXT_BYTES: usize = 64 << 10;
 /// the text at each of them.
 const COUNTED_BYTES: usize = 8 << 10;
 const COMMON_PAIRS_MIN: usize = 16;
+/// Bytes that are counted at once: few enough for a sum of one byte, which vector instructions compute.
+const PROBE_BYTES: usize = 128;
 /// The stride that a needle must allow: with a shorter one, a search that examines every byte with vector instructions
 /// needs fewer of them.
 const STRIDE_BYTES_MIN: usize = 64;
@@ -147,9 +149,14 @@ fn has_common_pair(text: &[u8], needle: &[u8]) -> bool {
     let Some(pair) = Pair::new(needle) else { return false };
     let [first, second] = [pair.index1(), pair.index2()].map(usize::from);
     let middle = &text[text.len() / 2..];
-    let starts = middle[first..].iter().zip(&middle[second..]).take(COUNTED_BYTES);
+    let firsts = middle[first..].chunks(PROBE_BYTES);
+    let seconds = middle[second..].chunks(PROBE_BYTES);
     let (one, other) = (needle[first], needle[second]);
-    starts.map(|(a, b)| usize::from(*a == one && *b == other)).sum::<usize>() >= COMMON_PAIRS_MIN
+    let counted = firsts.zip(seconds).take(COUNTED_BYTES / PROBE_BYTES).map(|(firsts, seconds)| {
+        let pairs = firsts.iter().zip(seconds);
+        usize::from(pairs.map(|(a, b)| u8::from(*a == one) & u8::from(*b == other)).sum::<u8>())
+    });
+    counted.sum::<usize>() >= COMMON_PAIRS_MIN
 }
 
 /// Returns the entry of a gram in the table.
