@@ -32,7 +32,9 @@ const OPERATORS: &str = "+-*/=<>&|!:.?%^~@$\\";
 /// Returns the places of an edit.
 pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> CandidateSites<'a> {
     let old = search.find.old.trim();
-    let is_open = search.find.expected == ExpectedMatches::Unique
+    let [outer_old, outer_new] = [&*search.find.old, search.new].map(|text| outer_whitespace(text).map(without_breaks));
+    let is_open = (outer_old == outer_new || search.new.trim().is_empty())
+        && search.find.expected == ExpectedMatches::Unique
         && !search.find.lines
         && search.pattern.alnum(ALNUM_MIN) >= ALNUM_MIN
         && search.text.len() <= FILE_BYTES_MAX
@@ -155,9 +157,19 @@ fn are_same_tokens(file: &str, old: &str) -> bool {
     }
 }
 
-/// Returns the spaces and tabs at the beginning of a text.
+/// Returns the whitespace at the beginning of a text.
 fn leading_whitespace(text: &str) -> &str {
     &text[..text.len() - text.trim_start().len()]
+}
+
+/// Returns blanks without the line breaks around them.
+fn without_breaks(blanks: &str) -> &str {
+    blanks.trim_matches(['\n', '\r'])
+}
+
+/// Returns the whitespace at the beginning and at the end of a text.
+fn outer_whitespace(text: &str) -> [&str; 2] {
+    [leading_whitespace(text), &text[text.trim_end().len()..]]
 }
 
 /// Returns the edit that makes the difference between the old and the new text in the file. `from` has the offset in
@@ -174,8 +186,10 @@ fn edit(text: &str, from: &[u32], wanted: &BareText, old: &str, new: &str) -> Op
     let core = added.trim();
     let line_ends = |text: &str| memchr::memchr_iter(b'\n', text.as_bytes()).count();
     let adds_line = core.contains('\n') || !core.is_empty() && line_ends(added) > line_ends(gone);
+    // Other blanks around the changed tokens may be another depth, or a line break of Markdown.
+    let changes_blanks = !gone.is_empty() && !core.is_empty() && outer_whitespace(gone) != outer_whitespace(added);
     // With a comment, the text is not the same as itself.
-    if adds_line || gone.trim().is_empty() && core.is_empty() || !are_same_tokens(new, new) {
+    if adds_line || changes_blanks || gone.trim().is_empty() && core.is_empty() || !are_same_tokens(new, new) {
         return None;
     }
     // The number of characters of the old text before the change, and up to its end.
@@ -255,6 +269,21 @@ mod tests {
         refuse(&CALL.repeat(2), old, &old.replace("second", "third"));
         refuse(CALL, old, &old.replace("second_part", "third_part,\n    fourth_part"));
         refuse(CALL, old, &old.replace(", second", ",  second"));
+    }
+
+    #[test]
+    fn changed_line_with_another_depth_or_other_trailing_blanks_is_refused() {
+        let file = "if ready:\n    first_call(alpha,\n        beta)\n    last_call(gamma)\n";
+        let old = "if ready:\n    first_call(alpha, beta)\n    last_call(gamma)\n";
+        let new = |line: &str| old.replace("    last_call(gamma)", line);
+        refuse(file, old, &new("other_call(delta)"));
+        refuse(file, old, &new("    other_call(delta)  "));
+        assert_eq!(
+            edit(file, old, &new("    other_call(delta)")),
+            file.replace("last_call(gamma)", "other_call(delta)")
+        );
+        assert_eq!(edit(file, old, &new("    other_call(gamma)")), file.replace("last", "other"));
+        refuse(file, old, &new("  if last_call(gamma): pass"));
     }
 
     #[test]
