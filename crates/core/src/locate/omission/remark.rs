@@ -44,18 +44,51 @@ pub(super) fn kind(line: &str) -> Option<RemarkKind> {
 /// that may begin a comment or an omission.
 fn is_plain_code(line: &str) -> bool {
     let bytes = line.as_bytes();
-    let (mut has_sign, mut last) = (false, b' ');
+    let (mut seen, mut last) = (0, ByteClasses::BLANK);
     for &byte in bytes {
-        let begins_comment =
-            matches!(last, b' ' | b'\t') && matches!(byte, b'#' | b'/' | b'<' | b'-' | b';' | b'%' | b'{');
-        if begins_comment || byte == b'.' && last == b'.' || !byte.is_ascii() {
+        let classes = ByteClasses::OF_BYTE[usize::from(byte)];
+        let begins_comment = last & ByteClasses::BLANK != 0 && classes & ByteClasses::COMMENT != 0;
+        if begins_comment || (last & ByteClasses::DOT | ByteClasses::NOT_ASCII) & classes != 0 {
             return false;
         }
-        has_sign |= !(byte.is_ascii_alphabetic() || matches!(byte, b' ' | b'.'));
-        last = byte;
+        seen |= classes;
+        last = classes;
     }
     let begins_with_word = bytes[0].is_ascii_alphabetic() && bytes[1] != b' ';
-    begins_with_word && has_sign && !WORD_LEADS.iter().any(|lead| line.starts_with(lead))
+    begins_with_word && seen & ByteClasses::SIGN != 0 && !WORD_LEADS.iter().any(|lead| line.starts_with(lead))
+}
+
+/// Bits for what a byte of a line may mean. A table of them is several times as fast as comparisons.
+struct ByteClasses;
+
+impl ByteClasses {
+    const BLANK: u8 = 1;
+    /// It may begin a comment after a blank.
+    const COMMENT: u8 = 1 << 1;
+    const DOT: u8 = 1 << 2;
+    const NOT_ASCII: u8 = 1 << 3;
+    /// Neither a letter nor a space nor a dot.
+    const SIGN: u8 = 1 << 4;
+
+    const OF_BYTE: [u8; 256] = {
+        let mut all = [0; 256];
+        let mut byte = 0u8;
+        loop {
+            all[byte as usize] = match byte {
+                b' ' => ByteClasses::BLANK,
+                b'\t' => ByteClasses::BLANK | ByteClasses::SIGN,
+                b'#' | b'/' | b'<' | b'-' | b';' | b'%' | b'{' => ByteClasses::COMMENT | ByteClasses::SIGN,
+                b'.' => ByteClasses::DOT,
+                _ if byte.is_ascii_alphabetic() => 0,
+                _ if !byte.is_ascii() => ByteClasses::NOT_ASCII,
+                _ => ByteClasses::SIGN,
+            };
+            if byte == u8::MAX {
+                break all;
+            }
+            byte += 1;
+        }
+    };
 }
 
 /// Returns the kind of remark that a trimmed line is, if it is one.
