@@ -246,7 +246,8 @@ fn together(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Re
     Ok(ResolvedEdit { changes, ops: outcomes, failed, notes: Notes::new() })
 }
 
-/// Places all operations; stops after [`failures_explained`], because each failure costs a search for similar text.
+/// Places all operations; stops after [`failures_explained`], because each failure costs a search for similar text. A
+/// call that accepts partial results goes on with those whose text occurs literally.
 ///
 /// Also returns the search for their texts, for reuse.
 fn place_all<'o>(
@@ -266,6 +267,7 @@ fn place_all<'o>(
                 .next()
                 .unwrap_or_else(|| Err(Error::new(Code::InternalBug, "A hunk was lost.")))
                 .and_then(|found| lowered(base, found, number(nth))),
+            _ if failures >= failures_max && !is_there(base, op) => Err(not_tried()),
             _ => place(&shared, op, literal.places[nth].as_deref(), number(nth), settings),
         };
         failures += usize::from(one.is_err());
@@ -273,11 +275,26 @@ fn place_all<'o>(
         repeated_bytes += one.as_ref().map_or(0, PlacedOp::repeated_bytes);
         placed.push(one);
         // The caller refuses numbers of places and sizes of new texts beyond the limits, so no more of them are built.
-        if failures == failures_max || find::check_amount(places, repeated_bytes).is_err() {
+        if failures == failures_max && !settings.partial || find::check_amount(places, repeated_bytes).is_err() {
             break;
         }
     }
     (placed, literal.needles)
+}
+
+/// True if the old text of an operation occurs literally.
+fn is_there(base: &Snapshot, op: &Op) -> bool {
+    match &op.at {
+        Locator::Find(find) => find::occurs(base.text(), &find.old),
+        Locator::Hunk(hunk) => find::occurs(base.text(), hunk.old_text().trim_end_matches('\n')),
+        _ => false,
+    }
+}
+
+/// Creates the error for an edit that was not tried because of too many failures before it.
+fn not_tried() -> Error {
+    Error::new(Code::MatchNotFound, "It was not tried: too many before it failed, and its text does not occur exactly.")
+        .next("Correct those first.")
 }
 
 /// Returns the number of failures after which no further operation is tried.
@@ -306,7 +323,7 @@ fn hunks_placed(
 
 /// Turns failures into an error, unless the call accepts partial results and at least one operation succeeded.
 fn tolerated(failed: Vec<Error>, tried: usize, of: usize, settings: ResolveSettings) -> Result<Vec<Error>> {
-    if settings.partial && failed.len() < of.min(EXPLAINED_FAILURES_MAX) {
+    if settings.partial && failed.len() < of {
         return Ok(failed);
     }
     let error = Error::combine(failed, of);

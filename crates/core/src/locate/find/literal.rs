@@ -7,6 +7,7 @@ use crate::text::multi_search::AUTOMATON_NEEDLE_BYTES_MAX;
 use crate::text::multi_search::{NeedleMatch, Needles, SHORT_NEEDLE_BYTES};
 use crate::text::span::Span;
 use crate::work::{self, STEP_BYTES};
+use memchr::memmem;
 use std::collections::{HashMap, HashSet};
 
 /// Up to this number of short texts are searched for one by one; more are searched for by an automaton.
@@ -26,6 +27,13 @@ pub(crate) struct Literal<'o> {
 /// Searches the literal occurrences of all operations that search for text.
 pub(crate) fn of_ops<'o>(text: &str, ops: &'o [Op]) -> Literal<'o> {
     of_searches(text, &ops.iter().map(find).collect::<Vec<Option<&TextQuery>>>())
+}
+
+/// True if a text occurs literally; an empty one does not.
+pub(crate) fn occurs(text: &str, old: &str) -> bool {
+    !old.is_empty()
+        && !work::spend_or_end(1 + text.len() / STEP_BYTES)
+        && memmem::find(text.as_bytes(), old.as_bytes()).is_some()
 }
 
 /// Searches for several texts; entries without a text are skipped.

@@ -41,7 +41,7 @@ pub(crate) use anchors::between;
 pub(crate) use copied_numbers::{
     check_new_file, is_literal, numbered, uncopied_insertion, uncopied_rows, without_copied_numbers,
 };
-pub(crate) use literal::of_ops;
+pub(crate) use literal::{occurs, of_ops};
 use match_site::CandidateSites;
 use refusal::{MatchRefusal, RefusalReason};
 use search::MatchSearch;

@@ -1,7 +1,8 @@
 //! Edits applied in turn: each to the result of the previous one.
 
 use super::{
-    EXPLAINED_FAILURES_MAX, OpOutcome, PlacedOp, ResolvedEdit, named, number, outcome, place, together, tolerated,
+    EXPLAINED_FAILURES_MAX, OpOutcome, PlacedOp, ResolvedEdit, is_there, named, not_tried, number, outcome, place,
+    together, tolerated,
 };
 use crate::advice::Advice;
 use crate::code::Code;
@@ -190,7 +191,13 @@ impl EditsInTurn<'_> {
         let known = SearchIndex::new(middle);
         for (index, op) in self.ops.iter().enumerate().skip(from) {
             if self.failed.len() >= failures_max {
-                break;
+                if !self.settings.partial {
+                    break;
+                }
+                if !is_there(middle, op) {
+                    self.failed.push(named(not_tried(), index, op, self.ops.len()));
+                    continue;
+                }
             }
             work::spend_bytes(2 * middle.raw().len())?;
             if middle.raw().len() > self.base.raw().len() + INSERTED_BYTES_MAX {

@@ -202,3 +202,36 @@ fn fewer_failures_are_explained_in_a_large_file() {
     assert!(refused.contains("edits[3]") && !refused.contains("edits[4]"), "{refused}");
     assert!(refused.contains("not tried"), "{refused}");
 }
+
+#[test]
+fn partial_call_applies_what_occurs_literally_after_many_failures() {
+    let text: String = (0..200).map(|nth| format!("line {nth} of it\n")).collect();
+    let base = Snapshot::from_text(&text);
+    let hunk = |nth: usize, old: String| {
+        let line = |kind, text: String| HunkLine { kind, text };
+        let lines = vec![
+            line(HunkLineKind::Context, format!("line {} of it", nth - 1)),
+            line(HunkLineKind::Removed, old),
+            line(HunkLineKind::Added, format!("changed {nth}")),
+        ];
+        Op { at: Locator::Hunk(Box::new(Hunk { lines, ..Hunk::default() })), text: String::new() }
+    };
+    let find = |nth: usize, old: String| op((&old, &format!("changed {nth}")));
+    let kinds: [&dyn Fn(usize, String) -> Op; 2] = [&hunk, &find];
+    for kind in kinds {
+        for order in [OpOrder::Together, OpOrder::AsNeeded, OpOrder::InTurn] {
+            let absent = (10..10 + 2 * EXPLAINED_FAILURES_MAX).map(|nth| kind(nth, format!("nothing like {nth} that")));
+            let ops: Vec<Op> = [kind(1, "line 1 of it".to_owned())]
+                .into_iter()
+                .chain(absent)
+                .chain([kind(150, "line 150 of it".to_owned())])
+                .collect();
+            let settings = ResolveSettings { partial: true, ..ResolveSettings::default() };
+            let resolved = resolve(&base, &ops, order, settings).unwrap();
+            let want = text.replace("line 1 of it", "changed 1").replace("line 150 of it", "changed 150");
+            assert_eq!(String::from_utf8_lossy(&resolved.changes.apply(&base)), want, "{order:?}");
+            assert_eq!(resolved.failed.len(), 2 * EXPLAINED_FAILURES_MAX, "{order:?}");
+            assert!(resolve(&base, &ops, order, ResolveSettings::default()).is_err());
+        }
+    }
+}

@@ -117,8 +117,10 @@ fn place_each(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSetting
     let mut failures = 0;
     for ((hunk, find), literal) in hunks.iter().zip(&sides).zip(&literal.places) {
         // Each failure costs an explanation. Beyond this number the other hunks cannot change the outcome, because
-        // nothing is written.
-        let tries = failures < EXPLAINED_FAILURES_MAX && !work::spend_or_end(1);
+        // nothing is written, unless the call accepts partial results: then those that occur as they are count.
+        let is_open = failures < EXPLAINED_FAILURES_MAX
+            || settings.partial && literal::occurs(index.base().text(), find.old.trim_end_matches('\n'));
+        let tries = is_open && !work::spend_or_end(1);
         let found = if tries {
             seek::seek(index, hunk, (find, literal.as_deref()), settings, many)
         } else {
@@ -145,7 +147,7 @@ fn place_each(index: &SearchIndex<'_>, hunks: &[&Hunk], settings: ResolveSetting
     let all_applied = weak_evidence.iter().all(Option::is_some);
     let (mut out, mut failures) = (Vec::with_capacity(hunks.len()), 0);
     for (((hunk, matches), repair), weak) in hunks.iter().zip(matches).zip(repairs).zip(weak_evidence) {
-        if failures >= EXPLAINED_FAILURES_MAX {
+        if failures >= EXPLAINED_FAILURES_MAX && !(settings.partial && matches.is_ok()) {
             out.push(Err(failure::not_searched()));
             continue;
         }
