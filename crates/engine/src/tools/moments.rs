@@ -72,7 +72,7 @@ pub(crate) fn mark(call: Call<'_>, input: Value) -> Result<Answer> {
     };
     let mut data = files_data(Vec::new(), 0, call.caller.dry_run);
     data.insert("operation".to_owned(), id.map(|id| id.to_string()).into());
-    Ok(Answer { text, data, ..Answer::default() })
+    Ok(Answer { text, data, operation: id, ..Answer::default() })
 }
 
 /// Checks the name of a mark.

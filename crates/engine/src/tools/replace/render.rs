@@ -121,10 +121,11 @@ pub(super) fn answer(
     data.insert("guarded".to_owned(), skipped.guarded.clone().into());
     data.insert("dryRun".to_owned(), dry_run.into());
     data.insert("notes".to_owned(), (&notes).into());
-    if let Some(operation) = receipts.iter().find_map(|receipt| receipt.operation) {
+    let operation = receipts.iter().find_map(|receipt| receipt.operation);
+    if let Some(operation) = operation {
         data.insert("operation".to_owned(), Value::from(operation.to_string()));
     }
-    Answer { text, data, ..Answer::default() }
+    Answer { text, data, operation, ..Answer::default() }
 }
 
 /// Returns a changed file as JSON.
