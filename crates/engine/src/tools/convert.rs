@@ -83,7 +83,7 @@ pub(crate) fn convert(call: Call<'_>, tool: &'static str, mut input: Value) -> R
     // Both texts are printed, so both are needed.
     let options = CallOptions { whole: true, ..options };
     let (mut plans, _) = request_tree::plan(call, &targets, registers, &options)?;
-    check_blanks(&mut plans, options.patch.whitespace)?;
+    check_blanks(&mut plans, options.origin.whitespace)?;
     let mut files = Vec::with_capacity(plans.len());
     for plan in plans.iter().filter(|plan| !plan.is_move_source && plan.writes()) {
         files.extend(replaced(plan, &plans, &directory));
