@@ -5,7 +5,6 @@ pub(crate) mod operation_list;
 pub(crate) mod page;
 pub(crate) mod places;
 mod tool_row;
-pub(crate) mod turn_index;
 
 use crate::context::Context;
 use crate::context::call::Call;
@@ -20,13 +19,13 @@ use crate::pipeline::report::rendered::files_data;
 use crate::session::gaps::history_gaps;
 use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
 use crate::session::outside::{FoundContent, record_outside_changes};
+use crate::session::turns::TurnIndex;
 use crate::tools::history::operation_list::{
     file_data, from_its_source, newest_first, not_changed, one_line, operation_status, row, shown, summary,
     visible_files,
 };
 use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::history::places::{place_asked_for, place_of_change};
-use crate::tools::history::turn_index::TurnIndex;
 use crate::tools::moments::{Moment, NOW_NAME, find_moment};
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::file_states::{side_content, text_sides};

@@ -113,12 +113,7 @@ pub(crate) fn undo(call: Call<'_>, tool: &'static str, mut input: Value) -> Resu
 }
 
 /// Undoes what the arguments select, and renders the reply.
-fn undo_answer(
-    call: Call<'_>,
-    origin: CallOrigin<'_>,
-    args: &UndoInput,
-    raw: Option<&Path>,
-) -> Result<Answer> {
+fn undo_answer(call: Call<'_>, origin: CallOrigin<'_>, args: &UndoInput, raw: Option<&Path>) -> Result<Answer> {
     let dry_run = args.dry_run || call.caller.dry_run;
     Ok(undo_operations(call, origin, args, raw)?.into_answer(&call, dry_run, ""))
 }
