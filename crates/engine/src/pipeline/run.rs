@@ -121,7 +121,7 @@ pub(crate) fn plan_and_commit(
                 }
             }
             Err(error) if error.code() == Code::IoNoSpace => return Err(with_space_advice(&call, error, &plans)),
-            Err(error) => return Err(raced(error)),
+            Err(error) => return Err(race_error(error)),
             Ok(done) => {
                 call.caller.note_written(plans.len());
                 let mut receipts = create_receipts(&call, plans, done, room);
@@ -161,7 +161,7 @@ fn apply_line_format(call: Call<'_>, mut plans: Vec<FilePlan>) -> Vec<FilePlan> 
 }
 
 /// Words the error of a race that was lost every time.
-fn raced(error: Error) -> Error {
+fn race_error(error: Error) -> Error {
     if error.code() != Code::ConflictRaced {
         return error;
     }

@@ -46,9 +46,9 @@ pub(crate) fn commit(call: Call<'_>, origin: CallOrigin<'_>, plans: &mut [FilePl
         call.caller.check_cancelled()?;
         let preview = (writes.len() <= PREVIEWED_FILES_MAX).then(|| Preview::of(plan, shows, room));
         call.caller.check_cancelled()?;
-        let record = plan.known(meta, ahead.spliced_content, preview.as_ref(), shows, room);
+        let record = plan.record_after_reply(meta, ahead.spliced_content, preview.as_ref(), shows, room);
         call.caller.check_cancelled()?;
-        let anchors = planned_anchors(&call, plan);
+        let anchors = prepare_anchors(&call, plan);
         Ok(PreparedFile { meta, record, preview, anchors })
     };
     let prepared: Vec<PreparedFile> = writing.iter().zip(ahead.metadata).map(prepare).collect::<Result<_>>()?;
@@ -120,7 +120,7 @@ pub(crate) fn create_receipts(
         let Some(CommittedFile { prepared, report }) = file else { return Receipt::new(plan, false, budget) };
         plan.outcome.notes.extend(trouble.next());
         plan.outcome.notes.extend(report.notes.iter().cloned());
-        let anchor_map = prepared.anchors.and_then(|anchors| stored_anchors(context, &plan, anchors));
+        let anchor_map = prepared.anchors.and_then(|anchors| store_anchors(context, &plan, anchors));
         let content = prepared.record.map_or_else(|| ContentId::of(b""), |record| record.content);
         let (written, preview) = (Some((content, report)), prepared.preview);
         Receipt { written, operation, anchor_map, preview, ..Receipt::new(plan, false, budget) }
@@ -130,7 +130,7 @@ pub(crate) fn create_receipts(
 
 /// Returns the anchors of the lines after a plan, if the reply shows them. They are computed before the files are
 /// written, while the call can be cancelled.
-fn planned_anchors(context: &Context, plan: &FilePlan) -> Option<FollowedAnchors> {
+fn prepare_anchors(context: &Context, plan: &FilePlan) -> Option<FollowedAnchors> {
     let has_anchors = plan.target == TargetState::File && !plan.before.is_binary();
     plan.display.anchor_format.filter(|_| has_anchors)?;
     // A reply without anchors costs a read, so this is not a failure of the edit.
@@ -138,7 +138,7 @@ fn planned_anchors(context: &Context, plan: &FilePlan) -> Option<FollowedAnchors
 }
 
 /// Stores the anchors of the lines after a plan that was carried out, and returns them.
-fn stored_anchors(context: &Context, plan: &FilePlan, anchors: FollowedAnchors) -> Option<AnchorMap> {
+fn store_anchors(context: &Context, plan: &FilePlan, anchors: FollowedAnchors) -> Option<AnchorMap> {
     match anchors.store(context, &plan.path) {
         Ok(Some(words)) => Some(words),
         Ok(None) => plan.after().and_then(|after| anchor_map_after(context, plan, &after)).ok(),
@@ -149,7 +149,7 @@ fn stored_anchors(context: &Context, plan: &FilePlan, anchors: FollowedAnchors) 
 /// The facts about a file that are prepared before it is published.
 pub(crate) struct PreparedFile {
     meta: FileMeta,
-    /// What the session knows of the file after the reply; `None` if the file no longer exists.
+    /// The session's knowledge of the file after the reply; `None` if the file no longer exists.
     record: Option<Record>,
     /// The preview for the reply, if the call has few files.
     preview: Option<Preview>,
@@ -175,7 +175,7 @@ pub(crate) struct CommitResult {
 
 impl FilePlan {
     /// Returns the caller's knowledge of the file after the write and the reply. `None` if the file no longer exists.
-    fn known(
+    fn record_after_reply(
         &self,
         meta: FileMeta,
         spliced: Option<ContentId>,
@@ -196,14 +196,14 @@ impl FilePlan {
         let is_reported =
             shows == ChangeDisplay::Snippet || self.display.header.is_some() || self.display.anchor_format.is_some();
         if is_reported && room.counts && !lines.is_all() {
-            lines.union(&shown(self, preview, room));
+            lines.union(&reported_lines(self, preview, room));
         }
         Some(base::written_record(content, meta, lines))
     }
 }
 
 /// The lines of the new version that the reply shows.
-fn shown(plan: &FilePlan, preview: Option<&Preview>, room: FileBudget) -> LineSet {
+fn reported_lines(plan: &FilePlan, preview: Option<&Preview>, room: FileBudget) -> LineSet {
     let Some(header) = plan.display.header.or_else(|| plan.display.anchor_format.map(|_| HeaderStyle::Brackets)) else {
         return preview
             .map_or_else(|| Preview::without_patch(plan, ChangeDisplay::Snippet, room).lines(), Preview::lines);

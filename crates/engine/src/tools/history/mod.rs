@@ -129,7 +129,7 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
             .next(Advice::named("Give {id}, {file_path} and {hunks}.")));
     }
     match (&args.id, &args.to) {
-        (None, None) => listed(&call, &args, safe_path.as_ref(), call.reply_limits()),
+        (None, None) => list_operations(&call, &args, safe_path.as_ref(), call.reply_limits()),
         (Some(id), None) if id == NEWEST_NAME => {
             let Some(last) = fitting(&call, &args, safe_path.as_ref(), 1)?.pop() else { return Err(nothing_done()) };
             render_operation(call, last.0, &last.1, safe_path.as_ref(), &args)
@@ -138,7 +138,7 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
             let (root, logged) = select::operation(&call, OperationRef::read_name(id)?)?;
             render_operation(call, root, &logged, safe_path.as_ref(), &args)
         }
-        (Some(from), Some(to)) => compared(call, from, to, safe_path.as_ref(), FilePart::of(&args)?),
+        (Some(from), Some(to)) => compare_operations(call, from, to, safe_path.as_ref(), FilePart::of(&args)?),
         (None, Some(_)) => Err(Error::new(Code::CallInvalid, "`to` needs an id to start from.")
             .next("Give id and to, or id alone for one operation.")),
     }
@@ -158,7 +158,12 @@ fn fitting(
     Ok(newest_first(found, |logged: &LogEntry| logged.at, limit))
 }
 
-fn listed(context: &Context, args: &HistoryInput, path: Option<&SafePath>, limits: ReplyLimits) -> Result<Answer> {
+fn list_operations(
+    context: &Context,
+    args: &HistoryInput,
+    path: Option<&SafePath>,
+    limits: ReplyLimits,
+) -> Result<Answer> {
     let wanted = args.limit.unwrap_or(LISTED_DEFAULT);
     let most = wanted.min(LISTED_MAX);
     let since = args.since.as_deref().map(micros_of).transpose()?;
@@ -280,7 +285,7 @@ fn differences(
     Ok(Answer { text, data, ..Answer::default() })
 }
 
-fn compared(call: Call<'_>, from: &str, to: &str, path: Option<&SafePath>, part: FilePart) -> Result<Answer> {
+fn compare_operations(call: Call<'_>, from: &str, to: &str, path: Option<&SafePath>, part: FilePart) -> Result<Answer> {
     let of_roots = operations_between(&call, from, to)?;
     if of_roots.is_empty() {
         return Err(Error::new(Code::CallInvalid, "The first operation is not before the second one.").next(

@@ -109,7 +109,7 @@ pub(super) fn answer(
     if dry_run {
         text += &diffs(receipts);
     }
-    text += &diagnosed(receipts);
+    text += &render_diagnoses(receipts);
     let mut data = Map::new();
     data.insert("headline".to_owned(), headline.into());
     data.insert("replacements".to_owned(), total.into());
@@ -143,7 +143,7 @@ fn file_data(receipt: &Receipt, places: usize) -> Value {
 }
 
 /// Formats the diagnoses of language servers, if something is new or unknown.
-fn diagnosed(receipts: &[Receipt]) -> String {
+fn render_diagnoses(receipts: &[Receipt]) -> String {
     let known = receipts.iter().filter_map(|receipt| Some((&receipt.plan, receipt.diagnosis.as_ref()?)));
     let (mut out, mut quiet) = (String::new(), 0);
     for (plan, diagnosis) in known {
