@@ -105,6 +105,7 @@ impl CliContext<'_> {
             irreversible: Some(transport == "cli" && self.state() == StateLocation::Nowhere),
             texts: None,
             turn: self.global.turn_name.clone(),
+            shell_of: None,
             client: Some(Arc::new(ClientInfo { transport, profile, model, traceparent, client: String::new() })),
         }
     }

@@ -90,7 +90,6 @@ pub use model::raw_path::{RAW_PATH_FIELD as RAW_PATH, base64_path as raw_path, p
 pub use model::reply::{Answer, Reply, SeedCodes};
 pub use model::reply_limits::{READ_REPLY_CHARS_MAX, REPLY_DATA_BYTES_MAX, REPLY_TEXT_CHARS_MAX, ReplyLimits};
 pub use pipeline::report::outcome::{ChangeOutcome, EditPlacement, FileChangeOutcome, FileOutcomeKind};
-pub use session::outside::shell_command_note;
 pub use tools::aliases::Alias;
 pub use tools::history::feed::{Feed, FeedItem, FeedOperation, FeedOptions};
 pub use tools::history::page::{HistoryAccess, HistoryEntry, HistoryPage, OperationSide};

@@ -184,7 +184,7 @@ pub struct Operation {
     pub tool: String,
     /// The format of its input; empty where there is none.
     pub format: String,
-    /// Hash of the input, to know a repeated call again.
+    /// Hash of the input, to know a repeated call again; of a change by others, the hash of its known cause, or zeros.
     pub digest: [u8; 16],
     /// Additional information; may be empty.
     pub note: String,

@@ -11,7 +11,7 @@ use answer::{DecisionKind, EventAnswer, UseDecision};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use emendate::core::{Code, Error, ErrorContext, Note, Result};
-use emendate::{CallContext, Engine, OutsideChanges, ToolView, UnreadPolicy, shell_command_note};
+use emendate::{CallContext, Engine, OutsideChanges, ToolView, UnreadPolicy};
 use event::{ClientEvent, ClientTool, ToolUse};
 use missing::MissingFiles;
 use serde_json::{Value, json};
@@ -174,14 +174,13 @@ fn snapshot(context: &CliContext<'_>, moment: HookPhase, session: &str) -> Resul
     if engine.config().outside_changes() != OutsideChanges::Snapshots {
         return Ok(());
     }
-    let note = match moment {
-        HookPhase::PostToolUse => shell_command_note(session),
-        HookPhase::PreToolUse | HookPhase::SessionStart | HookPhase::UserPromptSubmit => {
-            format!("before a shell command of {session}")
-        }
+    let shell_of = matches!(moment, HookPhase::PostToolUse).then(|| session.to_owned());
+    let input = match &shell_of {
+        Some(_) => json!({}),
+        None => json!({ "note": format!("before a shell command of {session}") }),
     };
-    let caller = CallContext { unread: UnreadPolicy::Allow, ..context.caller_for_client("hook", "") };
-    if let Err(error) = engine.call(&caller, "snapshot", json!({ "note": note })).result {
+    let caller = CallContext { unread: UnreadPolicy::Allow, shell_of, ..context.caller_for_client("hook", "") };
+    if let Err(error) = engine.call(&caller, "snapshot", input).result {
         output::note(&format!("No snapshot was taken: {error}"));
     }
     output::notices(&engine);

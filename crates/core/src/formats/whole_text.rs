@@ -4,6 +4,7 @@ use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::inside_fence;
+use crate::locate::fence_name::FenceName;
 use crate::locate::find::{check_new_file, without_copied_numbers};
 use crate::locate::omission::{OmissionVerdict, check_new_text, check_whole_text};
 use crate::locate::op::{Locator, Matching, Op, OpOrder, ResolveSettings};
@@ -20,6 +21,36 @@ const PROSE_EXTENSIONS: &[&str] = &[
     "md", "markdown", "mdx", "mdown", "mkd", "mkdn", "rmd", "qmd", "rst", "adoc", "asciidoc", "asc", "txt", "text",
     "org", "tex", "wiki", "textile", "log", "prompt", "mdc",
 ];
+
+/// The whole text of a file, as a call writes it.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenText<'t> {
+    /// The text, perhaps in a fence.
+    pub content: &'t str,
+    /// The origin of the name of a file in a fence that has no name above it.
+    pub fence: Option<&'t FenceName>,
+}
+
+impl<'t> WrittenText<'t> {
+    /// Returns the text without a fence around it, or without the name of the file in it, and a note about that. `now`
+    /// is the current text of the file, which may begin with a fence; `meant` is true if the caller confirmed the text.
+    ///
+    /// Errors: `edit.omission` for a text that is a part of the file; `edit.unparsable` if there are two names.
+    pub fn unwrap_fence(
+        self,
+        now: Option<&str>,
+        extension: Option<&str>,
+        matching: Matching,
+        meant: bool,
+    ) -> Result<(Cow<'t, str>, Option<Note>)> {
+        if let Some(fence) = self.fence {
+            return fence.file_text(now, self.content, meant);
+        }
+        let is_kept = matching == Matching::Exact || now.is_some_and(|now| now.trim_start().starts_with(['`', '~']));
+        let inside = if is_kept { None } else { without_fence(extension, self.content) };
+        Ok((Cow::Borrowed(inside.unwrap_or(self.content)), inside.map(|_| Note::FenceRemoved)))
+    }
+}
 
 /// The text that a call states for a file, after the removal of tolerated mistakes.
 #[derive(Clone, Debug)]
@@ -109,18 +140,13 @@ fn check_is_whole(now: &str, content: &str) -> Result<()> {
 }
 
 /// Returns the content of a text that is entirely in one fence, for a type of file in which a fence cannot be intended.
-pub fn without_fence<'t>(extension: Option<&str>, content: &'t str) -> Option<&'t str> {
+fn without_fence<'t>(extension: Option<&str>, content: &'t str) -> Option<&'t str> {
     if is_prose(Some(extension?)) { None } else { inside_fence(content) }
 }
 
 /// True for the extension of a file with prose.
 pub(super) fn is_prose(extension: Option<&str>) -> bool {
     extension.is_some_and(|it| PROSE_EXTENSIONS.contains(&&*it.to_ascii_lowercase()))
-}
-
-/// True for a text that begins with a fence of its own, which the `write` tool keeps.
-pub fn begins_with_fence(text: &str) -> bool {
-    text.trim_start().starts_with(['`', '~'])
 }
 
 /// Returns the change that makes `content` the whole text; empty if it already is.

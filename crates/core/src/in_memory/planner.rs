@@ -8,7 +8,7 @@ use crate::advice;
 use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::formats::whole_text::{self, WholeText};
+use crate::formats::whole_text::{WholeText, WrittenText};
 use crate::locate::fence_name::FenceName;
 use crate::locate::find::check_amount;
 use crate::locate::line_edits::Registers;
@@ -21,7 +21,6 @@ use crate::text::snapshot::Snapshot;
 use crate::text::view::View;
 use crate::work;
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Note if the destination of a move is the current path of the file.
@@ -236,44 +235,27 @@ impl<V: View + ?Sized> Planner<'_, V> {
     /// Replaces the whole content of a file, or creates it.
     fn write(&mut self, path: &str, content: &str, fence: Option<&FenceName>) -> Result<()> {
         let now = self.opened(path)?;
-        let (content, named) = match fence {
-            Some(fence) => {
-                fence.file_text(now.as_ref().map(Snapshot::text), content, self.options.placeholders_meant)?
-            }
-            None => (Cow::Borrowed(content), None),
-        };
-        let content = &*content;
-        let inside = whole_text::without_fence(extension(path), content);
-        let fenced = now.as_ref().is_some_and(|now| whole_text::begins_with_fence(now.text()));
-        let inside = inside.filter(|_| self.options.matching != crate::locate::op::Matching::Exact && !fenced);
-        let content = inside.unwrap_or(content);
+        let ApplyOptions { matching, placeholders_meant, .. } = *self.options;
+        let text = now.as_ref().map(Snapshot::text);
+        let written = WrittenText { content, fence };
+        let (content, note) = written.unwrap_fence(text, extension(path), matching, placeholders_meant)?;
         let mut work = match now {
-            Some(now) => self.rewritten(now, content)?,
-            None => FileWork::of_new_text(extension(path), content, self.options)?,
+            Some(now) => self.rewritten(now, &content, true)?,
+            None => FileWork::of_new_text(extension(path), &content, self.options)?,
         };
-        work.notes.extend(named);
-        work.notes.extend(inside.map(|_| Note::FenceRemoved));
+        work.notes.extend(note);
         self.put(path, work)
     }
 
-    /// Returns the work that replaces the whole content of a file.
-    fn rewritten(&self, now: Snapshot, content: &str) -> Result<FileWork> {
+    /// Returns the work that replaces the whole content of a file; `is_there` is false if an earlier step removed it, so
+    /// that a placeholder cannot keep any of it.
+    fn rewritten(&self, now: Snapshot, content: &str, is_there: bool) -> Result<FileWork> {
         let ApplyOptions { matching, placeholders_meant, .. } = *self.options;
         let WholeText { content, notes, placeholders } = WholeText::read(&now, content, matching, placeholders_meant)?;
-        if placeholders.is_some() {
-            return super::place::with_kept_code(now, &content, placeholders, self.options);
-        }
-        let mut work = FileWork::of_whole_text(now, &content)?;
-        work.notes.extend(notes);
-        Ok(work)
-    }
-
-    /// Returns the work that gives new content to a file that an earlier step removed.
-    fn readded(&self, now: Snapshot, content: &str) -> Result<FileWork> {
-        let ApplyOptions { matching, placeholders_meant, .. } = *self.options;
-        let WholeText { content, notes, placeholders } = WholeText::read(&now, content, matching, placeholders_meant)?;
-        if let Some(refusal) = placeholders {
-            return Err(refusal);
+        match placeholders {
+            Some(refusal) if !is_there => return Err(refusal),
+            Some(_) => return super::place::with_kept_code(now, &content, placeholders, self.options),
+            None => {}
         }
         let mut work = FileWork::of_whole_text(now, &content)?;
         work.notes.extend(notes);
@@ -286,7 +268,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
             // An earlier step removed the file; its content is replaced.
             Some(_) => {
                 let work = match self.view.file(path)? {
-                    Some(now) => self.readded(now, content)?,
+                    Some(now) => self.rewritten(now, content, false)?,
                     None => FileWork::of_new_text(extension(path), content, self.options)?,
                 };
                 self.put(path, work)

@@ -27,7 +27,12 @@ impl FenceName {
     /// text of the file; `meant` is true if the caller confirmed that the text is the whole file.
     ///
     /// Errors: `edit.omission` for a text that is a part of the file; `edit.unparsable` if there are two names.
-    pub fn file_text<'t>(&self, now: Option<&str>, text: &'t str, meant: bool) -> Result<(Cow<'t, str>, Option<Note>)> {
+    pub(crate) fn file_text<'t>(
+        &self,
+        now: Option<&str>,
+        text: &'t str,
+        meant: bool,
+    ) -> Result<(Cow<'t, str>, Option<Note>)> {
         let is_in_file = |line: &str| now.is_some_and(|now| begins_with_line(now, line));
         let (text, note) = match self {
             FenceName::Contradicted(line) if !is_in_file(line) => return Err(two_names(line)),

@@ -33,7 +33,7 @@ pub(crate) fn call_as(call: Call<'_>, name: &str, input: Value, names: Option<&d
             let (format, path) = (handle.format(), path.as_deref());
             keep_refusal(call, &RefusedCall { at, tool, format, path, input: asked.bytes }, error);
         }
-        Ok(answer) if answer.data.contains_key("operation") => note_model(call, at),
+        Ok(answer) if answer.operation.is_some() => note_model(call, at),
         Ok(_) => {}
     }
     if let Some(begun) = begun {

@@ -158,25 +158,10 @@ fn tag(text: &str) -> Result<Handle> {
     })
 }
 
-/// The treatment of whitespace errors, as git defines them, in new text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Whitespace {
-    /// The text is written as it is.
-    #[default]
-    Ignore,
-    /// The errors are reported.
-    Warn,
-    /// The errors are removed, and that is reported.
-    Fix,
-    /// The call is refused.
-    Refuse,
-}
-
 /// The options of a patch that hold for each of its files.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PatchOptions {
     pub(crate) context: Option<usize>,
-    pub(crate) whitespace: Whitespace,
     pub(crate) three_way: bool,
     pub(crate) reject: bool,
 }

@@ -138,6 +138,8 @@ pub struct CallContext {
     /// The turn that the call belongs to, by any name: another name than that of the call before begins a new turn.
     /// `None`: the turn continues until a client's hook or a pause ends it.
     pub turn: Option<String>,
+    /// The session whose shell command has just ended: what a snapshot finds then, `rewind` takes back with `shell`.
+    pub shell_of: Option<String>,
 }
 
 impl CallContext {
@@ -212,6 +214,7 @@ impl Default for CallContext {
             irreversible: None,
             texts: None,
             turn: None,
+            shell_of: None,
         }
     }
 }

@@ -15,14 +15,32 @@ pub(crate) struct CallOrigin<'a> {
     pub(crate) role: Role,
     /// Older operations that it undoes as well.
     pub(crate) also: &'a [OperationId],
+    /// The call restores an earlier state of files byte by byte, or a part of it.
+    pub(crate) restores: bool,
     /// The call allows a file to become invalid.
     pub(crate) allows_invalid: bool,
     /// The call is intended even if it cannot be undone.
     pub(crate) irreversible: bool,
     /// The call is intended even if its result is already there.
     pub(crate) repeat: bool,
+    /// The treatment of whitespace errors in new lines.
+    pub(crate) whitespace: Whitespace,
     /// The note of the operation, if its tool and its role do not say what it does; may be empty.
     pub(crate) remark: &'a str,
+}
+
+/// The treatment of whitespace errors, as git defines them, in new text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Whitespace {
+    /// The text is written as it is.
+    #[default]
+    Ignore,
+    /// The errors are reported.
+    Warn,
+    /// The errors are removed, and that is reported.
+    Fix,
+    /// The call is refused.
+    Refuse,
 }
 
 impl CallOrigin<'static> {
@@ -46,9 +64,11 @@ impl CallOrigin<'static> {
             digest,
             role: Role::Edit,
             also: &[],
+            restores: false,
             allows_invalid: false,
             irreversible: false,
             repeat: false,
+            whitespace: Whitespace::Ignore,
             remark: "",
         }
     }
@@ -57,7 +77,7 @@ impl CallOrigin<'static> {
 impl CallOrigin<'_> {
     /// False for operations that restore an earlier state byte by byte, or a part of it.
     pub(crate) fn is_an_edit(self) -> bool {
-        self.role == Role::Edit && !matches!(self.tool, "restore" | "undo")
+        self.role == Role::Edit && !self.restores
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::model::code_numbers::exit_status;
 use crate::model::reply_limits::ReplyLimits;
 use emendate_core::{Error, Notes};
+use emendate_history::OperationId;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -17,6 +18,8 @@ pub struct Answer {
     pub reminders: Vec<String>,
     /// Notes of a change, as the text and the data have them.
     pub notes: Notes,
+    /// The operation of the history that has the change; `None` if nothing was logged.
+    pub operation: Option<OperationId>,
 }
 
 impl Answer {

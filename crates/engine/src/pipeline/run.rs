@@ -1,7 +1,8 @@
 //! The story of a call that changes files. A tool parses its input to a request; from there:
 //!
 //! 1. **plan**: every file is loaded, the version that the caller saw is found, and the edits are placed in it;
-//! 2. **check**: repetition, formatters, hooks and validation, on the plans; a dry run ends here;
+//! 2. **check**: line ends and whitespace, repetition, syntax, formatters, hooks and validation, on the plans; a dry run
+//!    ends here;
 //! 3. **approve**: a person is asked if a rule requires it;
 //! 4. **commit**: all files are published together, or none. If another process wrote in between, it begins again at 1;
 //! 5. **report**: receipts, from which a tool renders its reply and the typed interface makes its outcome.
@@ -11,18 +12,14 @@ use crate::context::options::CallOptions;
 use crate::model::call_handle::CallPhase;
 use crate::model::call_origin::CallOrigin;
 use crate::pipeline::checks::approval::{approve_plans, note_pending_approvals};
-use crate::pipeline::checks::formatter;
-use crate::pipeline::checks::hooks::{after_edit, before_edit};
-use crate::pipeline::checks::repeat::check_not_repeated;
-use crate::pipeline::checks::syntax_warning::warn_of_syntax;
-use crate::pipeline::checks::validate::{self, validate_user_text};
+use crate::pipeline::checks::check_plans;
+use crate::pipeline::checks::hooks::after_edit;
+use crate::pipeline::checks::validate::validate_user_text;
 use crate::pipeline::commit::disk_space::with_space_advice;
 use crate::pipeline::commit::{check_writable, commit, create_receipts};
 use crate::pipeline::plan::file_plan::{FilePlan, recycle};
 use crate::pipeline::plan::large::fits_whole;
 use crate::pipeline::plan::large::tag::compute_short_tags;
-use crate::pipeline::plan::new_file::end_lines_of_new_files;
-use crate::pipeline::plan::patching::check_blanks;
 use crate::pipeline::plan::request_tree;
 use crate::pipeline::plan::target::{self, ActionTarget, name_rejects};
 use crate::pipeline::report::outcome::count_changes;
@@ -76,11 +73,8 @@ struct RequestPlanner<'a> {
 impl RequestPlanner<'_> {
     /// Plans all files of the request as they are now.
     fn plan(&mut self) -> Result<Vec<FilePlan>> {
-        let (mut plans, left) =
+        let (plans, left) =
             request_tree::plan(self.call, self.targets, self.call_registers.registers(), &self.options)?;
-        end_lines_of_new_files(&self.call, &mut plans)?;
-        check_blanks(&mut plans, self.options.patch.whitespace)?;
-        warn_of_syntax(&self.call, &mut plans);
         self.left = left;
         Ok(plans)
     }
@@ -104,14 +98,7 @@ pub(crate) fn plan_and_commit(
         attempt += 1;
         let mut plans = apply_line_format(call, plan()?);
         compute_short_tags(&mut plans)?;
-        check_not_repeated(call, origin, &plans)?;
-        if origin.is_an_edit() {
-            formatter::format(call, &mut plans)?;
-        }
-        before_edit(call, &origin, dry_run, &mut plans)?;
-        if origin.is_an_edit() {
-            validate::validate(&call, &mut plans, origin.allows_invalid)?;
-        }
+        check_plans(call, origin, dry_run, &mut plans)?;
         let room = call.reply_limits().file_budget(plans.iter().filter(|plan| plan.writes()).count());
         if dry_run {
             check_writable(&call, &plans)?;
@@ -134,7 +121,7 @@ pub(crate) fn plan_and_commit(
                 }
             }
             Err(error) if error.code() == Code::IoNoSpace => return Err(with_space_advice(&call, error, &plans)),
-            Err(error) => return Err(raced(error)),
+            Err(error) => return Err(race_error(error)),
             Ok(done) => {
                 call.caller.note_written(plans.len());
                 let mut receipts = create_receipts(&call, plans, done, room);
@@ -174,7 +161,7 @@ fn apply_line_format(call: Call<'_>, mut plans: Vec<FilePlan>) -> Vec<FilePlan> 
 }
 
 /// Words the error of a race that was lost every time.
-fn raced(error: Error) -> Error {
+fn race_error(error: Error) -> Error {
     if error.code() != Code::ConflictRaced {
         return error;
     }

@@ -35,6 +35,16 @@ pub(crate) struct OutsideChange {
     pub(crate) is_secret: bool,
 }
 
+/// The cause of changes by others, as far as it is known.
+#[derive(Clone, Copy)]
+pub(crate) enum OutsideCause<'a> {
+    Unknown,
+    /// A caller describes it.
+    Described(&'a str),
+    /// A shell command of this session.
+    Shell(&'a str),
+}
+
 /// Logs what others did to these files since the engine last knew them. A file that was never known has not changed. If
 /// logging fails, the call continues; only the history is then less complete.
 pub(crate) fn record_outside_changes(context: &Context, found: &[FoundContent<'_>]) {
@@ -64,7 +74,7 @@ pub(crate) fn record_creation(context: &Context, path: &Path) -> Result<()> {
     let Some(after) = current_side(context, &safe_path)?.filter(|_| !is_known) else { return Ok(()) };
     let bytes = bytes_of(context, &safe_path, after)?;
     let change = outside_change(context, root, &safe_path, None, Some(after), bytes)?;
-    log_changes(context, root, vec![change], "").map(drop)
+    log_changes(context, root, vec![change], OutsideCause::Unknown).map(drop)
 }
 
 /// Returns the state in which each path of a root was last known, also by operations in the logs of other roots.
@@ -137,7 +147,7 @@ fn record_in_root(context: &Context, root: usize, found: &[FoundContent<'_>]) ->
             changes.extend(change_of(context, root, it, known.state)?);
         }
     }
-    log_changes(context, root, changes, "").map(drop)
+    log_changes(context, root, changes, OutsideCause::Unknown).map(drop)
 }
 
 /// Returns the change of a file; `None` if it is no longer as it was found.
@@ -241,8 +251,13 @@ pub(crate) fn log_changes(
     context: &Context,
     root: usize,
     changes: Vec<OutsideChange>,
-    note: &str,
+    cause: OutsideCause<'_>,
 ) -> Result<Vec<OperationId>> {
+    let (note, digest) = match cause {
+        OutsideCause::Unknown => (String::new(), [0; 16]),
+        OutsideCause::Described(note) => (note.to_owned(), [0; 16]),
+        OutsideCause::Shell(session) => (format!("during a shell command of {session}"), shell_digest(session)),
+    };
     let changes = still_unknown(context, root, changes)?;
     let (secret, open): (Vec<OutsideChange>, Vec<OutsideChange>) = changes.into_iter().partition(|it| it.is_secret);
     let mut logged = Vec::new();
@@ -257,7 +272,8 @@ pub(crate) fn log_changes(
         let operation = Operation {
             session: OUTSIDE.to_owned(),
             tool: OUTSIDE.to_owned(),
-            note: note.to_owned(),
+            note: note.clone(),
+            digest,
             keeps_content,
             files: part.iter().map(|it| it.change.clone()).collect(),
             ..Operation::default()
@@ -267,12 +283,12 @@ pub(crate) fn log_changes(
     Ok(logged)
 }
 
-/// Returns the note of the operation that a snapshot after a shell command of this session makes.
-pub fn shell_command_note(session: &str) -> String {
-    format!("during a shell command of {session}")
+/// Hash of the session, by which its operations after shell commands are known: their note is only for people.
+fn shell_digest(session: &str) -> [u8; 16] {
+    ContentId::of(session.as_bytes()).to_bytes()
 }
 
 /// True for a change that was found during a shell command of this session.
 pub(crate) fn is_of_shell(logged: &LogEntry, session: &str) -> bool {
-    logged.operation.is_outside() && logged.operation.note == shell_command_note(session)
+    logged.operation.is_outside() && logged.operation.digest == shell_digest(session)
 }

@@ -74,9 +74,6 @@ pub(crate) fn note_model(call: Call<'_>, at: u64) {
     else {
         return;
     };
-    if call.caller.dry_run {
-        return;
-    }
     let before = call.memory.noted_models.put(call.caller.session.clone(), model.clone());
     if before.as_ref() == Some(model) {
         return;

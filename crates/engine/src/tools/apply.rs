@@ -213,14 +213,10 @@ pub(crate) fn parse_edits(
 /// Renders the answer of `apply`.
 fn answer_all(context: &Context, done: CallReceipts) -> Answer {
     let CallReceipts { receipts, format, notes, dry_run } = done;
-    let mut answer = Answer::default();
     let rows = receipts.iter().any(|receipt| receipt.plan.display.header.is_some());
-    if !rows {
-        answer.text.push_str(&render_notes(&notes));
-    }
+    let notes_text = if rows { String::new() } else { render_notes(&notes) };
     let rendered = render_receipts_with(context, receipts, if rows { &notes } else { &[] });
     let RenderedReceipts { text, files, all, rejected, operation } = rendered;
-    answer.text.push_str(&text);
     let mut data = Map::new();
     data.insert("format".to_owned(), format.into());
     data.insert("dryRun".to_owned(), dry_run.into());
@@ -232,6 +228,5 @@ fn answer_all(context: &Context, done: CallReceipts) -> Answer {
     if !rejected.is_empty() {
         data.insert("rejected".to_owned(), rejected.into());
     }
-    answer.data = data;
-    answer
+    Answer { text: notes_text + &text, data, operation, ..Answer::default() }
 }

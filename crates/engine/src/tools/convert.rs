@@ -83,11 +83,11 @@ pub(crate) fn convert(call: Call<'_>, tool: &'static str, mut input: Value) -> R
     // Both texts are printed, so both are needed.
     let options = CallOptions { whole: true, ..options };
     let (mut plans, _) = request_tree::plan(call, &targets, registers, &options)?;
-    check_blanks(&mut plans, options.patch.whitespace)?;
+    check_blanks(&mut plans, options.origin.whitespace)?;
     let mut files = Vec::with_capacity(plans.len());
     for plan in plans.iter().filter(|plan| !plan.is_move_source && plan.writes()) {
-        files.extend(replaced(plan, &plans, &directory));
-        files.push(turned(plan, &directory)?);
+        files.extend(lost_versions(plan, &plans, &directory));
+        files.push(file_versions(plan, &directory)?);
         notes.extend(plan.outcome.notes.iter().chain(plan.outcome.ops.iter().flat_map(|op| &op.notes)).cloned());
     }
     let deltas: Vec<FileDelta<'_>> = files.iter().map(FileVersions::delta).collect();
@@ -117,14 +117,14 @@ fn whole(text: &str, limits: ReplyLimits) -> Result<()> {
 }
 
 /// Returns the removal of the file that a moved file replaces, unless it is moved itself.
-fn replaced(plan: &FilePlan, plans: &[FilePlan], directory: &Path) -> Option<FileVersions> {
+fn lost_versions(plan: &FilePlan, plans: &[FilePlan], directory: &Path) -> Option<FileVersions> {
     let CurrentState::File(now) = &plan.current else { return None };
     let is_lost =
         plan.move_source().is_some() && !plans.iter().any(|other| other.moved_from() == Some(plan.path.absolute()));
     is_lost.then(|| FileVersions::removed(relative_name(directory, &plan.path), now.snapshot.clone()))
 }
 
-fn turned(plan: &FilePlan, directory: &Path) -> Result<FileVersions> {
+fn file_versions(plan: &FilePlan, directory: &Path) -> Result<FileVersions> {
     let is_link = matches!(plan.current, CurrentState::Link(_)) || matches!(plan.target, TargetState::Link(_));
     if is_link || plan.before.is_binary() {
         return Err(Error::new(Code::CallInvalid, "Only changes of text can be converted.")

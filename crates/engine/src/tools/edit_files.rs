@@ -29,7 +29,7 @@ pub(crate) fn edit_files(
         let mut data = Map::new();
         RenderedReceipts::add_files(&mut data, files, all);
         data.extend(operation.map(|operation| ("operation".to_owned(), operation.to_string().into())));
-        return Ok(Answer { text: notes + &text, data, ..Answer::default() });
+        return Ok(Answer { text: notes + &text, data, operation, ..Answer::default() });
     }
     let mut answer = answer_for_file(&call, receipts, replace_all);
     answer.text.insert_str(0, &notes);

@@ -6,7 +6,7 @@ use crate::context::history_stores::logged_operations;
 use crate::model::reply::Answer;
 use crate::model::reply::SeedCodes;
 use crate::pipeline::report::rendered::files_data;
-use crate::session::turns::{PAUSE_US, log_moment};
+use crate::session::turns::{log_moment, start_of_turn};
 use crate::tools::aliases::alias;
 use crate::tools::outputs::MARK_AND_RETURN;
 use crate::tools::tool::{Annotations, Tool};
@@ -14,7 +14,7 @@ use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Advice, Code, Error, Result, work};
-use emendate_history::{LogEntry, MARK, OperationFilter, Role, TURN};
+use emendate_history::{LogEntry, MARK, OperationFilter, Role};
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
@@ -72,7 +72,7 @@ pub(crate) fn mark(call: Call<'_>, input: Value) -> Result<Answer> {
     };
     let mut data = files_data(Vec::new(), 0, call.caller.dry_run);
     data.insert("operation".to_owned(), id.map(|id| id.to_string()).into());
-    Ok(Answer { text, data, ..Answer::default() })
+    Ok(Answer { text, data, operation: id, ..Answer::default() })
 }
 
 /// Checks the name of a mark.
@@ -163,29 +163,11 @@ pub(crate) fn last_turn(context: &Context, session: &str) -> Result<Moment> {
 }
 
 fn turn_start(context: &Context, root: usize, session: &str) -> Result<Option<TurnStart>> {
-    let history = context.history(root);
-    let filter = OperationFilter { session: Some(session), ..OperationFilter::newest(1) };
-    let (mut found, mut last_at) = (None, 0);
-    for logged in logged_operations(history, filter) {
-        let logged = logged?;
-        match found {
-            _ if logged.operation.is_moment() => continue,
-            None if !is_in_effect(&logged) => continue,
-            None => {
-                let turns = OperationFilter { tool: Some(TURN), below: Some(logged.id.number), ..filter };
-                if let Some(turn) = history.operations(&turns)?.pop() {
-                    return Ok(Some(TurnStart { after: turn.id.number, at: logged.at }));
-                }
-                found = Some(logged.at);
-            }
-            Some(at) if last_at - logged.at > PAUSE_US => {
-                return Ok(Some(TurnStart { after: logged.id.number, at }));
-            }
-            Some(_) => {}
-        }
-        last_at = logged.at;
-    }
-    Ok(found.map(|at| TurnStart { after: 0, at }))
+    let filter = OperationFilter { session: Some(session), ..OperationFilter::default() };
+    let mut all = logged_operations(context.history(root), filter);
+    let newest = all.find(|logged| logged.as_ref().map_or(true, |it| !it.operation.is_moment() && is_in_effect(it)));
+    let Some(newest) = newest.transpose()? else { return Ok(None) };
+    Ok(Some(TurnStart { after: start_of_turn(context, root, &newest)? - 1, at: newest.at }))
 }
 
 /// True for an operation that an undo without a name could select.

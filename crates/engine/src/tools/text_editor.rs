@@ -247,7 +247,7 @@ fn render_answer(receipt: &mut Receipt, shows: ChangeDisplay, args: &TextEditorI
              Review the changes and make sure they are as expected. Edit the file again if necessary.\n"
         ),
     };
-    Answer { text, data: reply.data, notes: reply.notes, ..Answer::default() }
+    Answer { text, data: reply.data, notes: reply.notes, operation: receipt.operation, ..Answer::default() }
 }
 
 /// Rewords the advice of an error: this client has only this tool, with field names of its own.

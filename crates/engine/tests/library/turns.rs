@@ -147,13 +147,24 @@ fn changes_of_shell_commands_are_taken_back_if_asked_for() {
     ok(&fixture.call("snapshot", json!({})));
     ok(&fixture.call("mark", json!({ "name": "m" })));
     fixture.put("a", "two\n");
-    let note = emendate::shell_command_note(&fixture.caller.session);
-    ok(&fixture.call("snapshot", json!({ "note": note })));
+    let caller = CallContext { shell_of: Some(fixture.caller.session.clone()), ..fixture.caller.clone() };
+    ok(&fixture.engine.call(&caller, "snapshot", json!({})));
     let reply = fixture.call("rewind", json!({ "to": "m" }));
     assert_eq!(code(&reply), "operation.not_found");
     assert!(reply.text().contains("(during a shell command of this session)"), "{}", reply.text());
     ok(&fixture.call("rewind", json!({ "to": "m", "shell": true })));
     assert_eq!(fixture.get("a"), "one\n");
+}
+
+#[test]
+fn note_of_a_snapshot_does_not_make_a_change_the_own_one() {
+    let fixture = EngineFixture::with("a", "one\n");
+    ok(&fixture.call("snapshot", json!({})));
+    ok(&fixture.call("mark", json!({ "name": "m" })));
+    fixture.put("a", "two\n");
+    ok(&fixture.call("snapshot", json!({ "note": format!("during a shell command of {}", fixture.caller.session) })));
+    assert_eq!(code(&fixture.call("rewind", json!({ "to": "m", "shell": true }))), "operation.not_found");
+    assert_eq!(fixture.get("a"), "two\n");
 }
 
 #[test]

@@ -199,11 +199,11 @@ impl BulkRow {
     /// becomes the error of this row alone.
     pub fn of(task: &BulkTask, inputs: &BulkInputs<'_>, options: &ApplyOptions, wants_diff: bool) -> BulkRow {
         let made = catch_unwind(AssertUnwindSafe(|| match task {
-            BulkTask::Apply { format } => BulkRow::applied(inputs, format.as_deref(), options, wants_diff),
+            BulkTask::Apply { format } => BulkRow::apply_edit(inputs, format.as_deref(), options, wants_diff),
             BulkTask::ApplyFiles { format } => BulkRow::of_files(inputs, format.as_deref(), options),
-            BulkTask::Diff { to } => BulkRow::compared(inputs, to.as_deref(), options),
-            BulkTask::Convert { to, format } => BulkRow::converted(inputs, to, format.as_deref(), options),
-            BulkTask::Reward { rule, format } => BulkRow::rewarded(inputs, rule, format.as_deref(), options),
+            BulkTask::Diff { to } => BulkRow::compare_texts(inputs, to.as_deref(), options),
+            BulkTask::Convert { to, format } => BulkRow::convert_edit(inputs, to, format.as_deref(), options),
+            BulkTask::Reward { rule, format } => BulkRow::reward_edit(inputs, rule, format.as_deref(), options),
         }));
         let bug = || Err(Error::new(Code::InternalBug, "The engine failed at this row; please report it."));
         made.unwrap_or_else(|_| bug()).unwrap_or_else(|error| BulkRow::failed(task, error))
@@ -215,7 +215,7 @@ impl BulkRow {
         BulkRow { error: Some(error), reward, ..BulkRow::default() }
     }
 
-    fn applied(
+    fn apply_edit(
         inputs: &BulkInputs<'_>,
         format: Option<&str>,
         options: &ApplyOptions,
@@ -224,7 +224,7 @@ impl BulkRow {
         let (before, applied) = apply(inputs, format, options)?;
         let mut row = BulkRow::of_text(before, applied);
         if let (true, Some(after)) = (wants_diff, &row.after) {
-            let path = given(inputs.path)?.unwrap_or(TEXT_PATH);
+            let path = optional_text(inputs.path)?.unwrap_or(TEXT_PATH);
             row.diff = Some(emendate_core::diff(before, &after.joined())?.unified(path));
         }
         Ok(row)
@@ -245,12 +245,12 @@ impl BulkRow {
     }
 
     fn of_files(inputs: &BulkInputs<'_>, format: Option<&str>, options: &ApplyOptions) -> Result<BulkRow> {
-        let edit = needed(inputs.change, "edit")?;
+        let edit = required_text(inputs.change, "edit")?;
         let Some(Ok(rows)) = &inputs.files else { return Err(null("files")) };
         let mut files = BTreeMap::new();
         for (path, text) in rows {
-            let path = needed(Some(*path), "path")?;
-            if files.insert(path.to_owned(), needed(Some(*text), "text")?.to_owned()).is_some() {
+            let path = required_text(Some(*path), "path")?;
+            if files.insert(path.to_owned(), required_text(Some(*text), "text")?.to_owned()).is_some() {
                 return Err(Error::new(Code::CallInvalid, format!("`{path}` is twice in the files of this row.")));
             }
         }
@@ -275,9 +275,9 @@ impl BulkRow {
         Ok(row)
     }
 
-    fn compared(inputs: &BulkInputs<'_>, to: Option<&str>, options: &ApplyOptions) -> Result<BulkRow> {
-        let (before, after) = (needed(inputs.before, "before")?, needed(inputs.change, "after")?);
-        let path = given(inputs.path)?.unwrap_or(TEXT_PATH);
+    fn compare_texts(inputs: &BulkInputs<'_>, to: Option<&str>, options: &ApplyOptions) -> Result<BulkRow> {
+        let (before, after) = (required_text(inputs.before, "before")?, required_text(inputs.change, "after")?);
+        let path = optional_text(inputs.path)?.unwrap_or(TEXT_PATH);
         let largest = before.len().max(after.len());
         if largest > options.limits.input_bytes {
             return Err(Error::new(Code::CallTooLarge, format!("A text of {largest} bytes is too large.")));
@@ -297,25 +297,30 @@ impl BulkRow {
         })
     }
 
-    fn converted(inputs: &BulkInputs<'_>, to: &str, format: Option<&str>, options: &ApplyOptions) -> Result<BulkRow> {
-        let (before, edit) = (needed(inputs.before, "before")?, needed(inputs.change, "edit")?);
-        let path = given(inputs.path)?.unwrap_or(TEXT_PATH);
+    fn convert_edit(
+        inputs: &BulkInputs<'_>,
+        to: &str,
+        format: Option<&str>,
+        options: &ApplyOptions,
+    ) -> Result<BulkRow> {
+        let (before, edit) = (required_text(inputs.before, "before")?, required_text(inputs.change, "edit")?);
+        let path = optional_text(inputs.path)?.unwrap_or(TEXT_PATH);
         let mut options = options.clone().path(path);
-        options.format = given(inputs.format)?.or(format).map(str::to_owned);
+        options.format = optional_text(inputs.format)?.or(format).map(str::to_owned);
         let files = BTreeMap::from([(path.to_owned(), before.to_owned())]);
         let patch = emendate_core::convert(&files, edit, to, &options)?;
         Ok(BulkRow { format: Some(patch.from), notes: patch.notes, diff: Some(patch.text), ..BulkRow::default() })
     }
 
-    fn rewarded(
+    fn reward_edit(
         inputs: &BulkInputs<'_>,
         rule: &RewardRule,
         format: Option<&str>,
         options: &ApplyOptions,
     ) -> Result<BulkRow> {
-        let expected = if rule.measure.compares() { needed(inputs.expected, "expected")? } else { "" };
+        let expected = if rule.measure.compares() { required_text(inputs.expected, "expected")? } else { "" };
         let (before, applied) = apply(inputs, format, options)?;
-        let reward = rule.of(&applied, expected, given(inputs.path)?)?;
+        let reward = rule.of(&applied, expected, optional_text(inputs.path)?)?;
         Ok(BulkRow { reward, ..BulkRow::of_text(before, applied) })
     }
 }
@@ -330,25 +335,25 @@ fn apply<'a>(
     format: Option<&str>,
     options: &ApplyOptions,
 ) -> Result<(&'a str, AppliedText<NewText>)> {
-    let (before, edit) = (needed(inputs.before, "before")?, needed(inputs.change, "edit")?);
+    let (before, edit) = (required_text(inputs.before, "before")?, required_text(inputs.change, "edit")?);
     Ok((before, emendate_core::apply_in_parts(before, edit, &for_row(inputs, format, options)?)?))
 }
 
 /// Returns the options with the path and the format of a row.
 fn for_row(inputs: &BulkInputs<'_>, format: Option<&str>, options: &ApplyOptions) -> Result<ApplyOptions> {
     let mut options = options.clone();
-    options.path = given(inputs.path)?.map(str::to_owned);
-    options.format = given(inputs.format)?.or(format).map(str::to_owned);
+    options.path = optional_text(inputs.path)?.map(str::to_owned);
+    options.format = optional_text(inputs.format)?.or(format).map(str::to_owned);
     Ok(options)
 }
 
 /// Returns a cell that the task cannot do without.
-fn needed<'a>(cell: BulkCell<'a>, name: &str) -> Result<&'a str> {
+fn required_text<'a>(cell: BulkCell<'a>, name: &str) -> Result<&'a str> {
     match cell {
         Some(Err(CellError::NotText)) => {
             Err(Error::new(Code::CallInvalid, format!("`{name}` is not a string in this row.")))
         }
-        cell => given(cell)?.ok_or_else(|| null(name)),
+        cell => optional_text(cell)?.ok_or_else(|| null(name)),
     }
 }
 
@@ -357,7 +362,7 @@ fn null(name: &str) -> Error {
 }
 
 /// Returns a cell, if the row has one.
-fn given(cell: BulkCell<'_>) -> Result<Option<&str>> {
+fn optional_text(cell: BulkCell<'_>) -> Result<Option<&str>> {
     match cell {
         Some(Err(CellError::NotUtf8)) => {
             Err(Error::new(Code::ContentUndecodable, "The bytes of a cell of this row are not UTF-8."))

@@ -140,7 +140,7 @@ fn withdrawal() -> Vec<u8> {
 pub(super) fn outcome_of(reply: &Reply) -> AnswerOutcome {
     match &reply.result {
         Ok(answer) => AnswerOutcome {
-            operation: answer.data.get("operation").and_then(|id| id.as_str()).map(str::to_owned),
+            operation: answer.operation.map(|id| id.to_string()),
             ..AnswerOutcome::new(AnswerOutcomeKind::Written, answer.text.clone())
         },
         Err(error) if error.is_about(&ErrorContext::Declined) => {

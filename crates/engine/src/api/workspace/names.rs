@@ -218,7 +218,7 @@ impl MethodNames {
 }
 
 /// Writes a method, or a call of the tool for a language without the method.
-fn written_tool(style: ArgumentStyle, name: &str) -> Option<String> {
+fn render_tool(style: ArgumentStyle, name: &str) -> Option<String> {
     let needs_fields = tool(name)?.schema().get("required").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
     if let Some(method) = method(style, name).and_then(|method| style.name_of(method.names)) {
         let brackets = if needs_fields { "" } else { "()" };
@@ -233,10 +233,10 @@ fn written_tool(style: ArgumentStyle, name: &str) -> Option<String> {
 }
 
 /// Writes a whole call: of a method if it has all the fields, or else of the tool.
-fn written_call(style: ArgumentStyle, tool: &str, fields: &Map<String, Value>) -> String {
+fn render_call(style: ArgumentStyle, tool: &str, fields: &Map<String, Value>) -> String {
     let call = match tool {
-        "read" => written_read(style, fields),
-        "undo" => written_undo(style, fields),
+        "read" => render_read(style, fields),
+        "undo" => render_undo(style, fields),
         _ => None,
     };
     call.unwrap_or_else(|| {
@@ -247,7 +247,7 @@ fn written_call(style: ArgumentStyle, tool: &str, fields: &Map<String, Value>) -
 }
 
 /// Writes a read of a file, or of its lines, whose last one is a parameter in place of their number.
-fn written_read(style: ArgumentStyle, fields: &Map<String, Value>) -> Option<String> {
+fn render_read(style: ArgumentStyle, fields: &Map<String, Value>) -> Option<String> {
     if fields.keys().any(|field| !matches!(&**field, "file_path" | "offset" | "limit")) {
         return None;
     }
@@ -270,7 +270,7 @@ fn written_read(style: ArgumentStyle, fields: &Map<String, Value>) -> Option<Str
 }
 
 /// Writes the undo of an operation by its name, which is a value of its own in Rust.
-fn written_undo(style: ArgumentStyle, fields: &Map<String, Value>) -> Option<String> {
+fn render_undo(style: ArgumentStyle, fields: &Map<String, Value>) -> Option<String> {
     if style == ArgumentStyle::Builder || fields.len() != 1 {
         return None;
     }
@@ -279,7 +279,7 @@ fn written_undo(style: ArgumentStyle, fields: &Map<String, Value>) -> Option<Str
 
 impl Vocabulary for MethodNames {
     fn tool(&self, name: &str) -> Option<String> {
-        written_tool(self.style, name)
+        render_tool(self.style, name)
     }
 
     fn field(&self, name: &str) -> Option<String> {
@@ -304,7 +304,7 @@ impl Vocabulary for MethodNames {
     }
 
     fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
-        Some(written_call(self.style, tool, fields))
+        Some(render_call(self.style, tool, fields))
     }
 
     fn not_all(&self) -> String {

@@ -52,7 +52,7 @@ impl Approval {
 pub(crate) fn approve_plans(call: Call<'_>, mut plans: Vec<FilePlan>) -> Result<Vec<FilePlan>> {
     let mut asked: Vec<(usize, BlockingRule)> = Vec::new();
     for (nth, plan) in plans.iter().enumerate().filter(|(_, plan)| plan.writes()) {
-        asked.extend(decided(&call, plan)?.map(|hit| (nth, hit)));
+        asked.extend(find_asking_rule(&call, plan)?.map(|hit| (nth, hit)));
     }
     let stored = call.caller.approval.as_ref().filter(|it| it.is_stored);
     if asked.is_empty() && stored.is_none() {
@@ -141,7 +141,7 @@ pub(crate) fn approval_rule_for(context: &Context, path: &Path) -> Result<Option
 /// Errors: as `approve_plans`, except for the question.
 pub(crate) fn note_pending_approvals(context: &Context, plans: &mut [FilePlan]) -> Result<()> {
     for plan in plans.iter_mut().filter(|plan| plan.writes()) {
-        plan.outcome.asking_rule = decided(context, plan)?;
+        plan.outcome.asking_rule = find_asking_rule(context, plan)?;
     }
     Ok(())
 }
@@ -160,7 +160,7 @@ fn creation(context: &Context, path: &SafePath) -> Result<Option<BlockingRule>> 
 /// Returns the rule that requires approval for a plan.
 ///
 /// Errors: `access.denied`, `io.*`.
-fn decided(context: &Context, plan: &FilePlan) -> Result<Option<BlockingRule>> {
+fn find_asking_rule(context: &Context, plan: &FilePlan) -> Result<Option<BlockingRule>> {
     // A rule that denies the creation takes precedence over one that asks.
     let created = match &plan.target {
         _ if !plan.creates() => None,

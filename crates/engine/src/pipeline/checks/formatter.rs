@@ -31,16 +31,16 @@ pub(crate) fn format(call: Call<'_>, plans: &mut [FilePlan]) -> Result<()> {
             // The directory of a new file may not exist yet.
             let folder = if plan.creates() { root } else { plan.path.absolute().parent() };
             let folder = folder.unwrap_or(Path::new("/")).to_owned();
-            shape(plan, formatter, &folder, call.caller.stop_flag());
+            format_plan(plan, formatter, &folder, call.caller.stop_flag());
         }
     }
     call.caller.check_cancelled()
 }
 
-fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &AtomicBool) {
+fn format_plan(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &AtomicBool) {
     let name = formatter.command.first().cloned().unwrap_or_default();
     let Ok(after) = plan.after() else { return };
-    let formatted = |text: &str| formatted(formatter, plan.path.absolute(), folder, text, stop);
+    let formatted = |text: &str| run_formatter(formatter, plan.path.absolute(), folder, text, stop);
     let edits = matches!(plan.current, CurrentState::File(_)) && !plan.before.text().is_empty();
     if edits && formatter.when == FormatterTrigger::Formatted {
         let why_not = match formatted(plan.before.text()) {
@@ -63,7 +63,7 @@ fn shape(plan: &mut FilePlan, formatter: &Formatter, folder: &Path, stop: &Atomi
 /// Returns the program's output for a text.
 ///
 /// Errors: the reason for having none, as a sentence.
-fn formatted(
+fn run_formatter(
     formatter: &Formatter,
     path: &Path,
     folder: &Path,

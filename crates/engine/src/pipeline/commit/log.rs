@@ -10,6 +10,7 @@ use crate::model::call_context::CallContext;
 use crate::model::call_origin::CallOrigin;
 use crate::model::reply::clip;
 use crate::pipeline::checks::repeat::remember_change;
+use crate::pipeline::commit::PreparedFile;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::session::in_doubt::{confirm_own_operations, resolve_selected};
 use crate::session::outside::{FoundContent, record_outside_changes};
@@ -46,7 +47,8 @@ struct LoggedChange<'a> {
 }
 
 impl<'a> LoggedChange<'a> {
-    fn new(plan: &'a FilePlan, meta: &FileMeta, record: Option<&'a Record>) -> LoggedChange<'a> {
+    fn new(plan: &'a FilePlan, prepared: &'a PreparedFile) -> LoggedChange<'a> {
+        let (meta, record) = (&prepared.meta, prepared.record.as_ref());
         let before = match &plan.current {
             CurrentState::Nothing => None,
             CurrentState::File(now) => Some(file(now.snapshot.id(), &now.meta)),
@@ -137,29 +139,21 @@ impl PendingRequest<'_> {
     }
 }
 
-/// Records the intent of a request with all its files, and what the session will know of them: `known` contains the
-/// metadata and the record of each plan, if there are any. `None` if it changes nothing. From here on nothing stops the
-/// call.
+/// Records the intent of a request with all files that it writes, and what the session will know of them. From here on
+/// nothing stops the call.
 ///
 /// Errors: `call.cancelled` and `call.too_much_work`, before anything is recorded.
 pub(crate) fn log_intent<'a>(
     call: Call<'_>,
     origin: CallOrigin<'_>,
     plans: &'a [FilePlan],
-    known: &'a [Option<(FileMeta, Option<Record>)>],
+    prepared: &'a [PreparedFile],
     made: &[PathBuf],
-) -> Result<Option<PendingRequest<'a>>> {
-    let done: Vec<LoggedChange<'_>> = plans
-        .iter()
-        .zip(known)
-        .filter_map(|(plan, known)| {
-            let (meta, record) = known.as_ref()?;
-            Some(LoggedChange::new(plan, meta, record.as_ref()))
-        })
-        .collect();
+) -> Result<PendingRequest<'a>> {
+    let writing = plans.iter().filter(|plan| plan.writes()).zip(prepared);
+    let done: Vec<LoggedChange<'_>> = writing.map(|(plan, prepared)| LoggedChange::new(plan, prepared)).collect();
     work::commit()?;
-    let Some(first) = done.first() else { return Ok(None) };
-    let root = first.plan.path.root();
+    let root = done.first().map_or(0, |done| done.plan.path.root());
     let found = done
         .iter()
         .map(|done| FoundContent { path: &done.plan.path, content: done.change.before.map(|state| state.content) });
@@ -179,7 +173,7 @@ pub(crate) fn log_intent<'a>(
     let here: Vec<SessionUpdate<'_>> =
         here.filter_map(|done| Some(SessionUpdate { path: key(&done.plan.path), record: done.record? })).collect();
     let entered = call.history(root).log(&operation, &changes, &here);
-    Ok(Some(PendingRequest { root, changes: done, appended: entered }))
+    Ok(PendingRequest { root, changes: done, appended: entered })
 }
 
 /// Records what the session knows of a file that was moved under its new name, too, so that the tags it was shown

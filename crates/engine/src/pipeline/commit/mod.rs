@@ -8,82 +8,62 @@ use crate::context::call::Call;
 use crate::model::call_context::ChangeDisplay;
 use crate::model::call_origin::CallOrigin;
 use crate::model::reply_limits::FileBudget;
-use crate::pipeline::commit::log::{PendingRequest, check_undoable, log_aborted, log_committed, log_intent};
+use crate::pipeline::commit::log::{check_undoable, log_aborted, log_committed, log_intent};
 use crate::pipeline::plan::anchor_edits::{self, FollowedAnchors, anchor_map_after, anchors_after};
-use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
+use crate::pipeline::plan::file_plan::{FilePlan, NewContent, TargetState};
 use crate::pipeline::report::receipt::{Preview, Receipt};
 use crate::session::base;
 use emendate_core::anchor_map::AnchorMap;
 use emendate_core::{Code, ContentId, Error, HeaderStyle, Result, explain, line_edits};
-use emendate_fs::{FileMeta, FileWrite, SpliceChunk, WriteReport};
+use emendate_fs::{FileMeta, FileWrite, WriteReport};
 use emendate_history::{LineSet, OperationId, Record};
 
 /// Files of a call up to which the previews for their replies are kept until they are written.
 const PREVIEWED_FILES_MAX: usize = 16;
 
 /// The only writer: stages the files, logs the intent, checks again under the lock, and publishes all files
-/// or none. A plan that changes nothing is skipped and has no entry in the result.
+/// or none. A plan that changes nothing is skipped.
 ///
 /// Errors: those of the disk and of the log; `call.cancelled` until the intent is logged.
 pub(crate) fn commit(call: Call<'_>, origin: CallOrigin<'_>, plans: &mut [FilePlan]) -> Result<CommitResult> {
     plans.iter_mut().filter(|plan| plan.writes()).for_each(|plan| save_attributes(&call, plan));
     let plans = &*plans;
     let writing: Vec<&FilePlan> = plans.iter().filter(|plan| plan.writes()).collect();
-    let chunks: Vec<Vec<&[u8]>> = writing.iter().map(|plan| plan.changes.chunks(plan.before.raw()).collect()).collect();
-    let parts: Vec<Vec<SpliceChunk<'_>>> = writing.iter().map(|plan| plan.chunks()).collect();
-    let content = writing.iter().zip(chunks.iter().zip(&parts));
-    let writes: Vec<FileWrite<'_>> = content.map(|(plan, (chunks, parts))| plan.to_file_write(chunks, parts)).collect();
+    let contents: Vec<NewContent<'_>> = writing.iter().map(|plan| plan.new_content()).collect();
+    let writes: Vec<FileWrite<'_>> =
+        writing.iter().zip(&contents).map(|(plan, content)| plan.to_file_write(content)).collect();
     if writes.is_empty() {
-        return Ok(CommitResult { files: plans.iter().map(|_| None).collect(), ..CommitResult::default() });
+        return Ok(CommitResult::default());
     }
     let staged = call.store().stage(&writes, call.config().durability)?;
     let ahead = staged.preview();
     check_promised(&writing, ahead.spliced_content)?;
-    call.caller.check_cancelled()?;
-    // From here on the disk is busy; previews are prepared in the meantime.
+    // From here on the disk is busy; the replies are prepared in the meantime.
     let shows = call.config().shows;
     let room = call.reply_limits().file_budget(writes.len());
-    let previews: Vec<Option<Preview>> = plans
-        .iter()
-        .map(|plan| (plan.writes() && writes.len() <= PREVIEWED_FILES_MAX).then(|| Preview::of(plan, shows, room)))
-        .collect();
-    // With millions of changed lines, each of these steps takes tens of milliseconds.
+    let prepare = |(plan, meta): (&&FilePlan, FileMeta)| {
+        // With millions of changed lines, each of these steps takes tens of milliseconds.
+        call.caller.check_cancelled()?;
+        let preview = (writes.len() <= PREVIEWED_FILES_MAX).then(|| Preview::of(plan, shows, room));
+        call.caller.check_cancelled()?;
+        let record = plan.record_after_reply(meta, ahead.spliced_content, preview.as_ref(), shows, room);
+        call.caller.check_cancelled()?;
+        let anchors = prepare_anchors(&call, plan);
+        Ok(PreparedFile { meta, record, preview, anchors })
+    };
+    let prepared: Vec<PreparedFile> = writing.iter().zip(ahead.metadata).map(prepare).collect::<Result<_>>()?;
     call.caller.check_cancelled()?;
-    let mut stamps = ahead.metadata.into_iter();
-    let known: Vec<Option<(FileMeta, Option<Record>)>> = plans
-        .iter()
-        .zip(&previews)
-        .map(|(plan, preview)| {
-            let meta = if plan.writes() { stamps.next() } else { None }?;
-            Some((meta, plan.known(meta, ahead.spliced_content, preview.as_ref(), shows, room)))
-        })
-        .collect();
-    call.caller.check_cancelled()?;
-    let anchors: Vec<Option<FollowedAnchors>> = plans.iter().map(|plan| planned_anchors(&call, plan)).collect();
-    call.caller.check_cancelled()?;
-    let announced = log_intent(call, origin, plans, &known, &ahead.created_dirs)?;
-    if let Some(error) = announced.as_ref().and_then(PendingRequest::conflict_error) {
+    let announced = log_intent(call, origin, plans, &prepared, &ahead.created_dirs)?;
+    if let Some(error) = announced.conflict_error() {
         // Dropping the staged files leaves everything unchanged.
         return Err(error);
     }
-    if let Some(announced) = &announced {
-        check_undoable(call, origin, announced).inspect_err(|error| log_aborted(&call, announced, error))?;
-    }
-    let written = match (staged.commit(), announced) {
-        (Ok(written), Some(announced)) => (written, log_committed(call, origin, announced)),
-        (Ok(written), None) => (written, (None, None)),
-        (Err(error), announced) => {
-            if let Some(announced) = announced {
-                log_aborted(&call, &announced, &error);
-            }
-            return Err(error);
-        }
-    };
-    let (written, (operation, trouble)) = written;
-    let mut written = written.into_iter();
-    let content = |record: Option<Record>| record.map_or_else(|| ContentId::of(b""), |record| record.content);
-    let files = known.into_iter().map(|known| Some((content(known?.1), written.next()?))).collect();
-    Ok(CommitResult { files, previews, anchors, operation, trouble })
+    check_undoable(call, origin, &announced).inspect_err(|error| log_aborted(&call, &announced, error))?;
+    let written = staged.commit().inspect_err(|error| log_aborted(&call, &announced, error))?;
+    let (operation, trouble) = log_committed(call, origin, announced);
+    let files =
+        prepared.into_iter().zip(written).map(|(prepared, report)| CommittedFile { prepared, report }).collect();
+    Ok(CommitResult { files, operation, trouble })
 }
 
 /// Checks, for a dry run, that the files may be written.
@@ -133,15 +113,16 @@ pub(crate) fn create_receipts(
     done: CommitResult,
     budget: FileBudget,
 ) -> Vec<Receipt> {
-    let (mut trouble, mut previews) = (done.trouble.into_iter(), done.previews.into_iter());
-    let mut anchors = done.anchors.into_iter();
-    let receipts = plans.into_iter().zip(done.files).map(|(mut plan, written)| {
-        let (preview, anchors) = (previews.next().flatten(), anchors.next().flatten());
-        let Some((content, written)) = written else { return Receipt::new(plan, false, budget) };
+    let CommitResult { files, operation, trouble } = done;
+    let (mut files, mut trouble) = (files.into_iter(), trouble.into_iter());
+    let receipts = plans.into_iter().map(|mut plan| {
+        let file = if plan.writes() { files.next() } else { None };
+        let Some(CommittedFile { prepared, report }) = file else { return Receipt::new(plan, false, budget) };
         plan.outcome.notes.extend(trouble.next());
-        plan.outcome.notes.extend(written.notes.iter().cloned());
-        let anchor_map = anchors.and_then(|anchors| stored_anchors(context, &plan, anchors));
-        let (written, operation) = (Some((content, written)), done.operation);
+        plan.outcome.notes.extend(report.notes.iter().cloned());
+        let anchor_map = prepared.anchors.and_then(|anchors| store_anchors(context, &plan, anchors));
+        let content = prepared.record.map_or_else(|| ContentId::of(b""), |record| record.content);
+        let (written, preview) = (Some((content, report)), prepared.preview);
         Receipt { written, operation, anchor_map, preview, ..Receipt::new(plan, false, budget) }
     });
     receipts.collect()
@@ -149,15 +130,15 @@ pub(crate) fn create_receipts(
 
 /// Returns the anchors of the lines after a plan, if the reply shows them. They are computed before the files are
 /// written, while the call can be cancelled.
-fn planned_anchors(context: &Context, plan: &FilePlan) -> Option<FollowedAnchors> {
-    let has_anchors = plan.writes() && plan.target == TargetState::File && !plan.before.is_binary();
+fn prepare_anchors(context: &Context, plan: &FilePlan) -> Option<FollowedAnchors> {
+    let has_anchors = plan.target == TargetState::File && !plan.before.is_binary();
     plan.display.anchor_format.filter(|_| has_anchors)?;
     // A reply without anchors costs a read, so this is not a failure of the edit.
     plan.after().and_then(|after| anchors_after(context, plan, &after)).ok()
 }
 
 /// Stores the anchors of the lines after a plan that was carried out, and returns them.
-fn stored_anchors(context: &Context, plan: &FilePlan, anchors: FollowedAnchors) -> Option<AnchorMap> {
+fn store_anchors(context: &Context, plan: &FilePlan, anchors: FollowedAnchors) -> Option<AnchorMap> {
     match anchors.store(context, &plan.path) {
         Ok(Some(words)) => Some(words),
         Ok(None) => plan.after().and_then(|after| anchor_map_after(context, plan, &after)).ok(),
@@ -165,15 +146,28 @@ fn stored_anchors(context: &Context, plan: &FilePlan, anchors: FollowedAnchors) 
     }
 }
 
+/// The facts about a file that are prepared before it is published.
+pub(crate) struct PreparedFile {
+    meta: FileMeta,
+    /// The session's knowledge of the file after the reply; `None` if the file no longer exists.
+    record: Option<Record>,
+    /// The preview for the reply, if the call has few files.
+    preview: Option<Preview>,
+    /// The anchors of the new content, if the reply shows them.
+    anchors: Option<FollowedAnchors>,
+}
+
+/// A file that was published.
+struct CommittedFile {
+    prepared: PreparedFile,
+    report: WriteReport,
+}
+
 /// The result of a commit.
 #[derive(Default)]
 pub(crate) struct CommitResult {
-    /// For each plan that wrote something, the current content and how it was written.
-    files: Vec<Option<(ContentId, WriteReport)>>,
-    /// Previews for the replies, if they were prepared.
-    previews: Vec<Option<Preview>>,
-    /// The anchors of the new contents, if the replies show them.
-    anchors: Vec<Option<FollowedAnchors>>,
+    /// The files that were written, in the order of their plans.
+    files: Vec<CommittedFile>,
     operation: Option<OperationId>,
     /// A failure of the log, as text for a note.
     trouble: Option<String>,
@@ -181,7 +175,7 @@ pub(crate) struct CommitResult {
 
 impl FilePlan {
     /// Returns the caller's knowledge of the file after the write and the reply. `None` if the file no longer exists.
-    fn known(
+    fn record_after_reply(
         &self,
         meta: FileMeta,
         spliced: Option<ContentId>,
@@ -202,14 +196,14 @@ impl FilePlan {
         let is_reported =
             shows == ChangeDisplay::Snippet || self.display.header.is_some() || self.display.anchor_format.is_some();
         if is_reported && room.counts && !lines.is_all() {
-            lines.union(&shown(self, preview, room));
+            lines.union(&reported_lines(self, preview, room));
         }
         Some(base::written_record(content, meta, lines))
     }
 }
 
 /// The lines of the new version that the reply shows.
-fn shown(plan: &FilePlan, preview: Option<&Preview>, room: FileBudget) -> LineSet {
+fn reported_lines(plan: &FilePlan, preview: Option<&Preview>, room: FileBudget) -> LineSet {
     let Some(header) = plan.display.header.or_else(|| plan.display.anchor_format.map(|_| HeaderStyle::Brackets)) else {
         return preview
             .map_or_else(|| Preview::without_patch(plan, ChangeDisplay::Snippet, room).lines(), Preview::lines);

@@ -61,12 +61,12 @@ struct EarlierAnchors {
 ///
 /// Errors: `read.too_large` for more than a million lines.
 pub(crate) fn anchor_map(context: &Context, path: &SafePath, snapshot: &Snapshot) -> Result<AnchorMap> {
-    stored(context, path, || followed(context, path, snapshot.text(), |_| Some(false)))
+    store_anchors(context, path, || follow_stored_anchors(context, path, snapshot.text(), |_| Some(false)))
 }
 
 /// Returns the anchors after a plan: it is known which lines it changes, even among equal lines.
 pub(crate) fn anchor_map_after(context: &Context, plan: &FilePlan, after: &Snapshot) -> Result<AnchorMap> {
-    stored(context, &plan.path, || anchors_after(context, plan, after))
+    store_anchors(context, &plan.path, || anchors_after(context, plan, after))
 }
 
 /// Computes the anchors after a plan, which are to be stored once it is carried out.
@@ -79,7 +79,7 @@ pub(crate) fn anchors_after(context: &Context, plan: &FilePlan, after: &Snapshot
             new: line_range(hunk.new_start, hunk.new_lines),
         })
         .collect();
-    followed(context, &plan.path, plan.before.text(), |words| words.follow_edit(after.text(), &changed))
+    follow_stored_anchors(context, &plan.path, plan.before.text(), |words| words.follow_edit(after.text(), &changed))
 }
 
 /// The anchors of a text that follow from the stored ones.
@@ -105,7 +105,7 @@ impl FollowedAnchors {
 /// Loads the anchors of a text and updates them.
 ///
 /// Errors: `read.too_large`, `call.cancelled`.
-fn followed(
+fn follow_stored_anchors(
     context: &Context,
     path: &SafePath,
     text: &str,
@@ -131,7 +131,7 @@ fn followed(
 }
 
 /// Computes anchors and stores them, again if another process updates them at the same time.
-fn stored(
+fn store_anchors(
     context: &Context,
     path: &SafePath,
     mut followed: impl FnMut() -> Result<FollowedAnchors>,

@@ -111,6 +111,13 @@ impl SeenUpdate {
     }
 }
 
+/// The new content of a file in parts.
+pub(crate) enum NewContent<'a> {
+    Whole(Vec<&'a [u8]>),
+    /// Parts of a large file and new ones.
+    Spliced(&'a FileSource, Vec<SpliceChunk<'a>>),
+}
+
 /// The planned change of one file: what is written, and in three parts of its own what happened, how it is presented,
 /// and what the session learns.
 #[derive(Clone)]
@@ -311,17 +318,24 @@ impl FilePlan {
         parts
     }
 
-    /// Creates the request to the store. The new content consists of `chunks`, or for a large file of `parts`.
-    pub(crate) fn to_file_write<'a>(&'a self, chunks: &'a [&'a [u8]], parts: &'a [SpliceChunk<'a>]) -> FileWrite<'a> {
-        if let Some(source) = self.source.as_deref() {
-            let expect = Precondition::Content { source, content: self.before.id() };
-            return FileWrite {
-                path: &self.path,
-                precondition: expect,
-                new_state: NewState::Spliced { source, chunks: parts },
-            };
+    /// Returns the new content in parts that need no copy.
+    pub(crate) fn new_content(&self) -> NewContent<'_> {
+        match self.source.as_deref() {
+            Some(source) => NewContent::Spliced(source, self.chunks()),
+            None => NewContent::Whole(self.changes.chunks(self.before.raw()).collect()),
         }
-        let expect = match &self.current {
+    }
+
+    /// Creates the request to the store.
+    pub(crate) fn to_file_write<'a>(&'a self, content: &'a NewContent<'a>) -> FileWrite<'a> {
+        let chunks = match content {
+            NewContent::Whole(chunks) => chunks,
+            NewContent::Spliced(source, chunks) => {
+                let precondition = Precondition::Content { source, content: self.before.id() };
+                return FileWrite { path: &self.path, precondition, new_state: NewState::Spliced { source, chunks } };
+            }
+        };
+        let precondition = match &self.current {
             CurrentState::Nothing => Precondition::Missing,
             CurrentState::File(now) => Precondition::Version { bytes: now.snapshot.raw(), meta: &now.meta },
             CurrentState::Link(target) => Precondition::Link { target },
@@ -335,7 +349,7 @@ impl FilePlan {
             TargetState::Link(target) => NewState::Link { target },
             TargetState::Nothing => NewState::Absent,
         };
-        FileWrite { path: &self.path, precondition: expect, new_state }
+        FileWrite { path: &self.path, precondition, new_state }
     }
 }
 

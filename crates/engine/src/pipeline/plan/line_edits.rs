@@ -93,7 +93,7 @@ impl LinePlacement<'_> {
     fn at_the_ends(&mut self, file: &EditedFile<'_>) -> Result<PlacedEdits> {
         let mut notes = Notes::from(vec![Note::AppliedAnywhere]);
         let ops = line_edits::fill_registers(&file.now.snapshot, &self.ops, self.registers, &mut notes)?;
-        let placed = placed(file, ops, notes, LineSet::none())?;
+        let placed = place_in_current_text(file, ops, notes, LineSet::none())?;
         Ok(PlacedEdits { merged: true, ..placed })
     }
 }
@@ -106,7 +106,7 @@ impl PlacementStrategy for LinePlacement<'_> {
         let ops = call.grammars().with_blocks(path, &now.snapshot, &self.ops, &mut notes)?;
         all_shown(file, &now.snapshot, &lines, &ops)?;
         let ops = line_edits::fill_registers(&now.snapshot, &ops, self.registers, &mut notes)?;
-        let placed = placed(file, ops, notes, lines)?;
+        let placed = place_in_current_text(file, ops, notes, lines)?;
         Ok(PlacedEdits { merged: self.moved, ..placed })
     }
 
@@ -121,7 +121,7 @@ impl PlacementStrategy for LinePlacement<'_> {
             .map_err(|blocked| blocked_error(file, seen, &theirs, &ops, blocked))?;
         notes.push(carry_note(file, &ops)?);
         notes.extend(carried.notes);
-        let placed = placed(file, carried.ops.into(), notes, base::carry_lines(&lines, seen, &theirs))
+        let placed = place_in_current_text(file, carried.ops.into(), notes, base::carry_lines(&lines, seen, &theirs))
             .map_err(|error| error_in_seen(file, seen, &ops).unwrap_or(error))?;
         Ok(PlacedEdits { merged: true, ..placed })
     }
@@ -136,7 +136,12 @@ impl PlacementStrategy for LinePlacement<'_> {
 }
 
 /// Resolves edits whose numbers refer to the current text.
-fn placed(file: &EditedFile<'_>, ops: Cow<'_, [Op]>, mut notes: Notes, lines_seen: LineSet) -> Result<PlacedEdits> {
+fn place_in_current_text(
+    file: &EditedFile<'_>,
+    ops: Cow<'_, [Op]>,
+    mut notes: Notes,
+    lines_seen: LineSet,
+) -> Result<PlacedEdits> {
     let (ops, mut resolved) = resolve_rows(file, ops, &mut notes)?;
     resolved.notes = notes;
     let replaced = line_edits::replaced_lines(&file.now.snapshot, &ops);

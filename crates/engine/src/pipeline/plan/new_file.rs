@@ -1,4 +1,4 @@
-//! New files: declared line ends, and a superfluous fence around the whole text.
+//! New files: declared line ends.
 
 use crate::context::policy::Access;
 use crate::context::{Context, encoding};
@@ -45,15 +45,15 @@ pub(crate) fn end_lines_of_new_files(context: &Context, plans: &mut [FilePlan]) 
         if ends == LineEnds::default() {
             continue;
         }
-        match declared(context.store(), &plan.path) {
+        match find_declared_line_end(context.store(), &plan.path) {
             Some(declared) => end_with(plan, &after, &declared)?,
-            None => plan.outcome.notes.extend(noted_ends(context, &plan.path, ends, nth)),
+            None => plan.outcome.notes.extend(line_ends_note(context, &plan.path, ends, nth)),
         }
     }
     Ok(())
 }
 
-fn noted_ends(context: &Context, path: &SafePath, ends: LineEnds, nth: usize) -> Option<String> {
+fn line_ends_note(context: &Context, path: &SafePath, ends: LineEnds, nth: usize) -> Option<String> {
     if ends.lf > 0 && ends.crlf > 0 {
         return Some(format!(
             "The new file mixes line ends, as they were given: {} with CRLF, {} with LF.",
@@ -126,7 +126,7 @@ fn end_with(plan: &mut FilePlan, after: &Snapshot, declared: &DeclaredLineEnd) -
 }
 
 /// Returns the declared line end of a file: `.editorconfig` takes precedence over `.gitattributes`.
-fn declared(store: &dyn Store, path: &SafePath) -> Option<DeclaredLineEnd> {
+fn find_declared_line_end(store: &dyn Store, path: &SafePath) -> Option<DeclaredLineEnd> {
     let word = encoding::editorconfig(store, path, "end_of_line");
     let end = word.as_deref().and_then(|word| match word {
         "lf" => Some(LineEnd::Lf),
@@ -233,12 +233,6 @@ fn covers(pattern: &str, path: &Path) -> bool {
     let mut builder = GitignoreBuilder::new("");
     let built = builder.add_line(None, pattern).and_then(|builder| builder.build());
     built.is_ok_and(|built| built.matched(path, false).is_ignore())
-}
-
-/// Returns the content of a text that is entirely in one fence, for a file type in which a fence cannot be intended.
-pub(crate) fn fenced_content<'t>(path: &SafePath, content: &'t str) -> Option<&'t str> {
-    let extension = path.absolute().extension()?.to_str()?;
-    emendate_core::whole_text::without_fence(Some(extension), content)
 }
 
 #[cfg(test)]

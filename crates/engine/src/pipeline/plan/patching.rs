@@ -1,8 +1,9 @@
 //! Options of `apply` other than the patch, as on the command lines of `git apply` and `patch`: fields for people and
 //! scripts. Profiles for models omit them.
 
-use crate::context::options::{CallOptions, PatchOptions, Whitespace, take_fields};
+use crate::context::options::{CallOptions, PatchOptions, take_fields};
 use crate::context::walk::check_globs;
+use crate::model::call_origin::Whitespace;
 use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
 use data_encoding::BASE64;
 use emendate_core::formats::line_parser::{ParseOptions, TextEncoding};
@@ -61,15 +62,12 @@ impl PatchFields {
     pub(crate) fn take(input: &mut Value, options: &mut CallOptions) -> Result<Selection> {
         let Some(fields) = take_fields::<PatchFields>(input, PATCH_FIELDS)? else { return Ok(Selection::default()) };
         let bytes = fields.input_b64.as_deref().map_or(Ok(false), |text| decode(text, input, options))?;
-        options.patch = PatchOptions {
-            context: fields.context,
-            whitespace: fields.whitespace.as_deref().map_or(Ok(Whitespace::Ignore), whitespace)?,
-            three_way: fields.three_way,
-            reject: fields.reject,
-        };
+        let whitespace = fields.whitespace.as_deref().map_or(Ok(Whitespace::Ignore), whitespace)?;
+        options.origin.whitespace = whitespace;
+        options.patch = PatchOptions { context: fields.context, three_way: fields.three_way, reject: fields.reject };
         options.partial |= fields.reject;
         // These options examine or compare the whole text.
-        options.whole |= options.patch.three_way || options.patch.whitespace != Whitespace::Ignore;
+        options.whole |= fields.three_way || whitespace != Whitespace::Ignore;
         // The library panics at a pattern that is too large.
         check_globs(fields.only.as_deref().unwrap_or_default())?;
         let patterns = fields.only.iter().flatten().map(|text| pattern(text)).collect::<Result<_>>()?;

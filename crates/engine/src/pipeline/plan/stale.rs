@@ -33,7 +33,7 @@ impl EditedFile<'_> {
         match seen {
             Some(seen) => {
                 let theirs = ChangeSet::diff(&seen, &self.now.snapshot);
-                self.with_diff(ForeignChange { seen: &seen, theirs: &theirs }, record, changed(&self.path))
+                self.with_diff(ForeignChange { seen: &seen, theirs: &theirs }, record, changed_error(&self.path))
             }
             None => changed_again(&self.path),
         }
@@ -89,13 +89,13 @@ impl EditedFile<'_> {
 
     /// Creates the error for an edit that was placed in the version that the caller saw, but has no certain place now.
     pub(crate) fn not_carried(&self, base: ForeignChange<'_>, why: String) -> Error {
-        self.with_diff(base, self.latest_record(), changed(&self.path).evidence(why))
+        self.with_diff(base, self.latest_record(), changed_error(&self.path).evidence(why))
     }
 
     /// Creates the error for changes of the same lines on both sides.
     pub(crate) fn conflict(&self, base: ForeignChange<'_>, conflicts: &[Conflict]) -> Error {
         let ForeignChange { seen, theirs } = base;
-        let mut error = changed(&self.path);
+        let mut error = changed_error(&self.path);
         for conflict in conflicts.iter().take(5) {
             let (from, to) = (theirs.map(conflict.theirs.start(), false), theirs.map(conflict.theirs.end(), true));
             if self.now.snapshot.text().is_empty() {
@@ -145,10 +145,10 @@ impl EditedFile<'_> {
 
 /// Creates the error for a changed file without details of the change.
 pub(crate) fn changed_again(path: &SafePath) -> Error {
-    changed(path).next(read_again(path))
+    changed_error(path).next(read_again(path))
 }
 
-fn changed(path: &SafePath) -> Error {
+fn changed_error(path: &SafePath) -> Error {
     Error::new(Code::StaleChanged, MODIFIED_MESSAGE).evidence(path.shown())
 }
 

@@ -1,19 +1,17 @@
 //! Whole texts of files: new ones, and those that replace the text of a file.
 
+use crate::context::LoadedFile;
 use crate::context::call::Call;
 use crate::context::options::CallOptions;
 use crate::model::call_context::StalePolicy;
 use crate::pipeline::plan::edit::{carry_over, empty_file_text};
 use crate::pipeline::plan::elided::plan_elided;
 use crate::pipeline::plan::file_plan::{FilePlan, without_ops};
-use crate::pipeline::plan::new_file::fenced_content;
 use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits, PlacementStrategy, SeenVersion};
 use crate::pipeline::plan::stale;
 use crate::session::base::{KnownLines, find_base};
-use emendate_core::whole_text::{WholeText, begins_with_fence, new_file_change, whole_change};
-use emendate_core::{
-    Error, FenceName, Locator, Matching, MergeBase, Note, Notes, Op, OpOrder, Result, Snapshot, normalize_text,
-};
+use emendate_core::whole_text::{WholeText, WrittenText, new_file_change, whole_change};
+use emendate_core::{Error, Locator, MergeBase, Notes, Op, OpOrder, Result, Snapshot, normalize_text};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use std::ffi::OsStr;
@@ -32,46 +30,31 @@ pub(crate) fn plan_after_removal(plan: &mut FilePlan, now: Snapshot, text: &str,
     Ok(())
 }
 
-/// The whole text of a file, as the call states it.
-#[derive(Clone, Copy)]
-pub(crate) struct WrittenText<'a> {
-    pub(crate) content: &'a str,
-    /// The origin of the name of a file in a fence that has no name above it.
-    pub(crate) fence: Option<&'a FenceName>,
-}
-
 /// Plans a write of a file's whole text, which may be in a fence, and may begin with the name of the file.
 pub(crate) fn plan_write(
     call: Call<'_>,
     path: SafePath,
-    content: WrittenText<'_>,
+    written: WrittenText<'_>,
     options: &CallOptions,
 ) -> Result<FilePlan> {
-    let WrittenText { content, fence } = content;
-    if let Some(fence) = fence {
-        let now = call.snapshot(&path, options.declared, content)?;
-        let now = now.as_ref().map(|now| now.snapshot.text());
-        let (content, note) = fence.file_text(now, content, options.origin.allows_invalid)?;
-        let mut plan = plan_whole(call, path, &content, options)?;
-        plan.outcome.notes.extend(note);
-        return Ok(plan);
-    }
-    let lenient = options.matching != Matching::Exact;
-    let Some(inside) = fenced_content(&path, content).filter(|_| lenient) else {
-        return plan_whole(call, path, content, options);
-    };
-    let mut plan = plan_whole(call, path.clone(), inside, options)?;
-    // A file that begins with a fence keeps it.
-    if begins_with_fence(plan.before.text()) {
-        return plan_whole(call, path, content, options);
-    }
-    plan.outcome.notes.push(Note::FenceRemoved);
+    let now = call.snapshot(&path, options.declared, written.content)?;
+    let text = now.as_ref().map(|now| now.snapshot.text());
+    let (content, note) =
+        written.unwrap_fence(text, extension(&path), options.matching, options.origin.allows_invalid)?;
+    let mut plan = plan_whole(call, path, now, &content, options)?;
+    plan.outcome.notes.extend(note);
     Ok(plan)
 }
 
 /// Plans a write of a file's whole text.
-fn plan_whole(call: Call<'_>, path: SafePath, content: &str, options: &CallOptions) -> Result<FilePlan> {
-    let Some(now) = call.snapshot(&path, options.declared, content)? else {
+fn plan_whole(
+    call: Call<'_>,
+    path: SafePath,
+    now: Option<LoadedFile>,
+    content: &str,
+    options: &CallOptions,
+) -> Result<FilePlan> {
+    let Some(now) = now else {
         let before = empty_file_text(&call, &path, options)?;
         let changes = new_file_change(&before, content)?;
         let mut plan = FilePlan::create(path, before, without_ops(changes));
@@ -94,8 +77,11 @@ fn plan_whole(call: Call<'_>, path: SafePath, content: &str, options: &CallOptio
 ///
 /// Errors: `call.invalid`, `edit.omission`.
 pub(crate) fn new_text_notes(path: &SafePath, content: &str, options: &CallOptions) -> Result<Notes> {
-    let extension = path.absolute().extension().and_then(OsStr::to_str);
-    Ok(WholeText::of_new_file(extension, content, options.matching, options.origin.allows_invalid)?.notes)
+    Ok(WholeText::of_new_file(extension(path), content, options.matching, options.origin.allows_invalid)?.notes)
+}
+
+fn extension(path: &SafePath) -> Option<&str> {
+    path.absolute().extension().and_then(OsStr::to_str)
 }
 
 /// The whole text of a file.

@@ -138,7 +138,8 @@ impl Receipt {
     pub(crate) fn answer(&mut self, replace_all: bool, shows: ChangeDisplay) -> Answer {
         let mut reply = self.reply(replace_all, shows);
         reply.text.body.push_str(&render_warnings(&reply.warnings));
-        Answer { text: reply.text.render(), data: reply.data, notes: reply.notes, ..Answer::default() }
+        let FileReply { text, data, notes, .. } = reply;
+        Answer { text: text.render(), data, notes, operation: self.operation, ..Answer::default() }
     }
 
     /// The header above the rows of the reply.

@@ -93,7 +93,7 @@ impl RenderedReceipts {
         let mut data = files_data(self.files, self.all, dry_run);
         data.extend(fields.into_iter().map(|(name, value)| (name.to_owned(), value)));
         data.insert("operation".to_owned(), self.operation.map(|id| id.to_string()).into());
-        Answer { text: headline.to_owned() + &self.text, data, ..Answer::default() }
+        Answer { text: headline.to_owned() + &self.text, data, operation: self.operation, ..Answer::default() }
     }
 
     /// Adds the files to the data of an answer, and notes how many are not listed.

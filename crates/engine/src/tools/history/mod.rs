@@ -5,7 +5,6 @@ pub(crate) mod operation_list;
 pub(crate) mod page;
 pub(crate) mod places;
 mod tool_row;
-pub(crate) mod turn_index;
 
 use crate::context::Context;
 use crate::context::call::Call;
@@ -20,13 +19,13 @@ use crate::pipeline::report::rendered::files_data;
 use crate::session::gaps::history_gaps;
 use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
 use crate::session::outside::{FoundContent, record_outside_changes};
+use crate::session::turns::TurnIndex;
 use crate::tools::history::operation_list::{
     file_data, from_its_source, newest_first, not_changed, one_line, operation_status, row, shown, summary,
     visible_files,
 };
 use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::history::places::{place_asked_for, place_of_change};
-use crate::tools::history::turn_index::TurnIndex;
 use crate::tools::moments::{Moment, NOW_NAME, find_moment};
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::file_states::{side_content, text_sides};
@@ -130,7 +129,7 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
             .next(Advice::named("Give {id}, {file_path} and {hunks}.")));
     }
     match (&args.id, &args.to) {
-        (None, None) => listed(&call, &args, safe_path.as_ref(), call.reply_limits()),
+        (None, None) => list_operations(&call, &args, safe_path.as_ref(), call.reply_limits()),
         (Some(id), None) if id == NEWEST_NAME => {
             let Some(last) = fitting(&call, &args, safe_path.as_ref(), 1)?.pop() else { return Err(nothing_done()) };
             render_operation(call, last.0, &last.1, safe_path.as_ref(), &args)
@@ -139,7 +138,7 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
             let (root, logged) = select::operation(&call, OperationRef::read_name(id)?)?;
             render_operation(call, root, &logged, safe_path.as_ref(), &args)
         }
-        (Some(from), Some(to)) => compared(call, from, to, safe_path.as_ref(), FilePart::of(&args)?),
+        (Some(from), Some(to)) => compare_operations(call, from, to, safe_path.as_ref(), FilePart::of(&args)?),
         (None, Some(_)) => Err(Error::new(Code::CallInvalid, "`to` needs an id to start from.")
             .next("Give id and to, or id alone for one operation.")),
     }
@@ -159,7 +158,12 @@ fn fitting(
     Ok(newest_first(found, |logged: &LogEntry| logged.at, limit))
 }
 
-fn listed(context: &Context, args: &HistoryInput, path: Option<&SafePath>, limits: ReplyLimits) -> Result<Answer> {
+fn list_operations(
+    context: &Context,
+    args: &HistoryInput,
+    path: Option<&SafePath>,
+    limits: ReplyLimits,
+) -> Result<Answer> {
     let wanted = args.limit.unwrap_or(LISTED_DEFAULT);
     let most = wanted.min(LISTED_MAX);
     let since = args.since.as_deref().map(micros_of).transpose()?;
@@ -281,7 +285,7 @@ fn differences(
     Ok(Answer { text, data, ..Answer::default() })
 }
 
-fn compared(call: Call<'_>, from: &str, to: &str, path: Option<&SafePath>, part: FilePart) -> Result<Answer> {
+fn compare_operations(call: Call<'_>, from: &str, to: &str, path: Option<&SafePath>, part: FilePart) -> Result<Answer> {
     let of_roots = operations_between(&call, from, to)?;
     if of_roots.is_empty() {
         return Err(Error::new(Code::CallInvalid, "The first operation is not before the second one.").next(

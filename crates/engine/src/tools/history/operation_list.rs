@@ -7,7 +7,7 @@ use crate::model::hunk_numbers::listing;
 use crate::model::raw_path;
 use crate::model::reply_limits::LISTED_FILES_MAX;
 use crate::session::in_doubt::current_side;
-use crate::tools::history::turn_index::Turn;
+use crate::session::turns::Turn;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::{Code, ContentId, Error, Result, advice};
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, Operation, OperationId, OperationOutcome, Role};

@@ -17,7 +17,6 @@ use crate::model::call_origin::CallOrigin;
 use crate::model::call_size::check_call_size;
 use crate::model::reply::Answer;
 use crate::model::reply::SeedCodes;
-use crate::pipeline::checks::syntax_warning::warn_of_syntax;
 use crate::pipeline::plan::file_plan::{FilePlan, SeenUpdate, recycle};
 use crate::pipeline::plan::notebook;
 use crate::pipeline::report::diagnose;
@@ -195,11 +194,10 @@ pub(crate) fn replace_in_files(call: Call<'_>, tool: &'static str, input: Value)
     let mut receipts = plan_and_commit(call, origin, dry_run, || {
         // No file is locked while all of them are searched, also after a lost race.
         locks.clear();
-        let mut found = found_in_files(call, &args, &what, &handle)?;
+        let found = found_in_files(call, &args, &what, &handle)?;
         check_counts(call.caller, &args, &found, dry_run)?;
         // A file that changed before it was locked is noticed by the check before the write.
         locks = call.lock_paths(found.plans.iter().map(|plan| plan.path.absolute()));
-        warn_of_syntax(&call, &mut found.plans);
         (places, searched, left) = (found.places, found.searched, found.left);
         Ok(found.plans)
     })?;

@@ -109,7 +109,7 @@ pub(super) fn answer(
     if dry_run {
         text += &diffs(receipts);
     }
-    text += &diagnosed(receipts);
+    text += &render_diagnoses(receipts);
     let mut data = Map::new();
     data.insert("headline".to_owned(), headline.into());
     data.insert("replacements".to_owned(), total.into());
@@ -121,10 +121,11 @@ pub(super) fn answer(
     data.insert("guarded".to_owned(), skipped.guarded.clone().into());
     data.insert("dryRun".to_owned(), dry_run.into());
     data.insert("notes".to_owned(), (&notes).into());
-    if let Some(operation) = receipts.iter().find_map(|receipt| receipt.operation) {
+    let operation = receipts.iter().find_map(|receipt| receipt.operation);
+    if let Some(operation) = operation {
         data.insert("operation".to_owned(), Value::from(operation.to_string()));
     }
-    Answer { text, data, ..Answer::default() }
+    Answer { text, data, operation, ..Answer::default() }
 }
 
 /// Returns a changed file as JSON.
@@ -142,7 +143,7 @@ fn file_data(receipt: &Receipt, places: usize) -> Value {
 }
 
 /// Formats the diagnoses of language servers, if something is new or unknown.
-fn diagnosed(receipts: &[Receipt]) -> String {
+fn render_diagnoses(receipts: &[Receipt]) -> String {
     let known = receipts.iter().filter_map(|receipt| Some((&receipt.plan, receipt.diagnosis.as_ref()?)));
     let (mut out, mut quiet) = (String::new(), 0);
     for (plan, diagnosis) in known {

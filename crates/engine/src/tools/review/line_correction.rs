@@ -39,7 +39,7 @@ impl Review<'_> {
         Call::new(self.context, caller).metered(|call| {
             let found = shown.find(call)?;
             let place = logged_place(&call, &found.file.path)?;
-            Ok(located(call, &found, &place, lines)?.first)
+            Ok(locate_lines(call, &found, &place, lines)?.first)
         })
     }
 
@@ -64,7 +64,7 @@ impl Review<'_> {
             let dry_run = call.caller.dry_run;
             let turns = call.lock_paths(once(place.absolute()));
             let receipts = plan_and_commit(call, origin, dry_run, || {
-                let located = located(call, &found, &place, lines)?;
+                let located = locate_lines(call, &found, &place, lines)?;
                 Ok(vec![plan_correction(call, &place, located, text)?])
             })?;
             drop(turns);
@@ -82,7 +82,7 @@ struct LocatedLines {
 
 /// Finds lines of the version after a change in the current file. A comparison could pair them with equal lines
 /// elsewhere, so their place must be proven.
-fn located(call: Call<'_>, found: &FoundChange, place: &SafePath, lines: HunkLines<'_>) -> Result<LocatedLines> {
+fn locate_lines(call: Call<'_>, found: &FoundChange, place: &SafePath, lines: HunkLines<'_>) -> Result<LocatedLines> {
     if lines.text.contains('\r') {
         let what = "The lines have carriage returns within, which a browser would turn into line ends.";
         return Err(Error::new(Code::CallInvalid, what).evidence(place.shown()).next(USE_AN_EDITOR));

@@ -5,12 +5,12 @@ use crate::context::history_stores::{key, log_path};
 use crate::context::policy::Access;
 use crate::session::in_doubt::resolve_all_in_doubt;
 use crate::session::refusals::models;
+use crate::session::turns::TurnIndex;
 use crate::tools::history::operation_list::{
     LastUndo, change_kind, from_its_source, reversal_of, tool_name, visible_files,
 };
 use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::review::Review;
-use crate::tools::review::turn::TurnNames;
 use crate::tools::review::workspace::below_root;
 use crate::tools::undo::select::{self, OperationRef};
 use data_encoding::HEXLOWER;
@@ -188,13 +188,13 @@ impl Review<'_> {
             found.push((root, logged));
             Ok(ControlFlow::Continue(()))
         })?;
-        let mut turns = TurnNames::of(self.context, &found)?;
+        let mut turns = TurnIndex::default();
         let mut operations = Vec::with_capacity(found.len());
         let models: Vec<SessionModels> =
             (0..self.context.root_count()).map(|root| models(self.context, root)).collect();
         for (root, logged) in &found {
             let mut view = operation_view(self.context, *root, logged, 0..query.files)?;
-            view.turn = turns.next_turn(*root, logged);
+            view.turn = turns.name_of(self.context, *root, logged)?;
             view.model = models.get(*root).map_or(String::new(), |models| model_of(models, logged));
             operations.push(view);
         }

@@ -8,56 +8,12 @@ use crate::tools::undo::select::{self, OperationRef};
 use crate::tools::undo::since::changes_effect;
 use emendate_core::{Code, Error, Result};
 use emendate_history::{LogEntry, OperationFilter, OperationId, Role, TURN};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Beginnings of turns among which the next one is looked for.
 const TURNS_READ_MAX: usize = 500;
 /// Operations of one turn.
 pub(crate) const TURN_OPERATIONS_MAX: usize = 1000;
-
-/// The turns of the operations of a page, which are passed with the newest first.
-pub(crate) struct TurnNames {
-    /// For each root and session: the numbers of the moments, the newest first.
-    moments: HashMap<(usize, String), Vec<u64>>,
-    /// For each root and session: the number of the newest operation since the last pause, and the time of the last one.
-    pauses: HashMap<(usize, String), (u64, i64)>,
-}
-
-impl TurnNames {
-    /// Reads the beginnings of the turns of a page.
-    ///
-    /// Errors: those of the session store.
-    pub(crate) fn of(context: &Context, page: &[(usize, LogEntry)]) -> Result<TurnNames> {
-        let mut moments: HashMap<(usize, String), Vec<u64>> = HashMap::new();
-        for root in 0..context.root_count() {
-            let Some((_, newest)) = page.iter().find(|(of, _)| *of == root) else { continue };
-            let below = Some(newest.id.number.saturating_add(1));
-            let filter = OperationFilter { tool: Some(TURN), below, ..OperationFilter::newest(TURNS_READ_MAX) };
-            for moment in context.history(root).operations(&filter)? {
-                moments.entry((root, moment.operation.session)).or_default().push(moment.id.number);
-            }
-        }
-        Ok(TurnNames { moments, pauses: HashMap::new() })
-    }
-
-    /// Returns a name for the turn of the next operation.
-    pub(crate) fn next_turn(&mut self, root: usize, logged: &LogEntry) -> String {
-        let LogEntry { id, at, operation, .. } = logged;
-        let key = (root, operation.session.clone());
-        let moments = self.moments.get(&key);
-        let start = moments.and_then(|numbers| numbers.iter().find(|start| **start < id.number));
-        let (newest, last_at) = self.pauses.entry(key).or_insert((id.number, *at));
-        if *last_at - at > PAUSE_US {
-            *newest = id.number;
-        }
-        *last_at = *at;
-        let session = &operation.session;
-        match start {
-            Some(start) => format!("{root}:{session}:t{start}"),
-            None => format!("{root}:{session}:p{newest}"),
-        }
-    }
-}
 
 /// The operations of one turn.
 pub(crate) struct TurnOperations {

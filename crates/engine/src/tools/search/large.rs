@@ -2,7 +2,7 @@
 
 use crate::pipeline::plan::large::pass::{FilePass, SEARCH_NEEDS_WHOLE};
 use crate::pipeline::plan::large::{RACE_RETRIES_MAX, StreamObstacle, check_whole_allowed, retry_streamed};
-use crate::tools::search::{SearchRun, failed};
+use crate::tools::search::{SearchRun, search_failure};
 use emendate_core::{Code, Result, work};
 use emendate_fs::{FileSource, SafePath};
 
@@ -22,7 +22,7 @@ impl SearchRun<'_> {
             let mut passing = FilePass::new(&source, self.line_format.header.is_some(), &go_on);
             let found = self.searcher.search_reader(&self.pattern, &mut passing, &mut rows);
             work::check()?;
-            let opened = passing.finish(found.map_err(|error| failed(&error)));
+            let opened = passing.finish(found.map_err(|error| search_failure(&error)));
             let may = rows.hits.is_empty() || self.may_show(path);
             // The final check: nothing is read afterwards.
             let opened = match opened.and_then(|opened| source.check_unchanged().map(|()| opened).map_err(From::from)) {
@@ -33,7 +33,7 @@ impl SearchRun<'_> {
                 }
                 opened => Some(opened?),
             };
-            self.searched(usize::try_from(source.meta().size).unwrap_or(usize::MAX), &rows);
+            self.count_searched(usize::try_from(source.meta().size).unwrap_or(usize::MAX), &rows);
             match (rows.hits.is_empty(), may) {
                 (true, _) => {}
                 (false, true) => self.show(path, opened.as_ref(), rows)?,

@@ -231,7 +231,7 @@ const TOO_LARGE_NOTE: &str = "of more than 536870912 bytes (search it by its own
 const _: () = assert!(SEARCHED_BYTES_MAX == 536_870_912);
 const CHANGES_MEANWHILE: &str = "it changes while it is searched: read these lines before you edit them";
 
-fn failed(error: &std::io::Error) -> Error {
+fn search_failure(error: &std::io::Error) -> Error {
     Error::new(Code::InternalBug, format!("The search failed: {error}."))
 }
 
@@ -271,11 +271,13 @@ impl SearchRun<'_> {
         if self.multiline {
             multiline::search(&self.pattern, text, self.context_lines, &mut rows)?;
         } else {
-            self.searcher.search_slice(&self.pattern, text.as_bytes(), &mut rows).map_err(|error| failed(&error))?;
+            self.searcher
+                .search_slice(&self.pattern, text.as_bytes(), &mut rows)
+                .map_err(|error| search_failure(&error))?;
         }
         // A pattern finds nothing more once the work of the call has ended.
         work::check()?;
-        self.searched(text.len(), &rows);
+        self.count_searched(text.len(), &rows);
         match (rows.hits.is_empty(), rows.hits.is_empty() || self.may_show(path)) {
             (true, _) => {}
             (false, true) => self.show(path, Some(&opened), rows)?,
@@ -292,7 +294,7 @@ impl SearchRun<'_> {
     }
 
     /// Counts a file that was searched.
-    fn searched(&mut self, bytes: usize, rows: &ShownLines) {
+    fn count_searched(&mut self, bytes: usize, rows: &ShownLines) {
         self.searched += 1;
         self.bytes += bytes;
         if rows.full {

@@ -14,7 +14,7 @@ use crate::model::reply::Answer;
 use crate::model::reply_limits::LISTED_FILES_MAX;
 use crate::pipeline::report::rendered::files_data;
 use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
-use crate::session::outside::{OutsideChange, last_known, log_changes, outside_change};
+use crate::session::outside::{OutsideCause, OutsideChange, last_known, log_changes, outside_change};
 use crate::tools::history::operation_list::{change_kind, file_data, shown};
 use crate::tools::snapshot::reader::{ChunkReader, EarlierState, FoundFiles, FreshFile, LeftOut};
 use crate::tools::snapshot::scan::TreeWalk;
@@ -83,6 +83,7 @@ pub(crate) const INPUT: ToolInput =
 pub(crate) fn snapshot(call: Call<'_>, input: Value) -> Result<Answer> {
     let args: SnapshotInput = formats::from_json(FormatInput::Json(input))?;
     let note: String = args.note.unwrap_or_default().chars().take(NOTE_CHARS_MAX).collect();
+    let cause = call.caller.shell_of.as_deref().map_or(OutsideCause::Described(&note), OutsideCause::Shell);
     if call.config().outside == OutsideChanges::Off || !call.history_stores.keeps_history() {
         return Err(Error::new(Code::CallInvalid, "The history does not record changes by others.").next(
             "A person can set outside = \"seen\" or \"snapshots\" under [history], and name a state directory.",
@@ -93,7 +94,7 @@ pub(crate) fn snapshot(call: Call<'_>, input: Value) -> Result<Answer> {
     let (mut text, mut files, mut total) = (String::new(), Vec::new(), 0);
     let (mut scanned, mut operations) = (0, Vec::new());
     for root in 0..call.root_count() {
-        let taken = RootScan { call, root, note: &note, dry_run }.run()?;
+        let taken = RootScan { call, root, cause, dry_run }.run()?;
         text.push_str(&describe(&call, root, &taken, dry_run));
         total += taken.changes.len();
         scanned += taken.files;
@@ -105,7 +106,7 @@ pub(crate) fn snapshot(call: Call<'_>, input: Value) -> Result<Answer> {
     data.insert("scanned".to_owned(), scanned.into());
     data.insert("operation".to_owned(), operations.first().map(ToString::to_string).into());
     data.insert("operations".to_owned(), operations.iter().map(|id| Value::from(id.to_string())).collect());
-    Ok(Answer { text, data, ..Answer::default() })
+    Ok(Answer { text, data, operation: operations.first().copied(), ..Answer::default() })
 }
 
 /// Describes the snapshot of a root.
@@ -148,7 +149,7 @@ fn describe(context: &Context, root: usize, taken: &RootSnapshot, dry_run: bool)
 struct RootScan<'a> {
     call: Call<'a>,
     root: usize,
-    note: &'a str,
+    cause: OutsideCause<'a>,
     dry_run: bool,
 }
 
@@ -180,7 +181,7 @@ impl RootScan<'_> {
             taken.changes = files;
             return Ok(taken);
         }
-        taken.operations = log_changes(context, self.root, changes, self.note)?;
+        taken.operations = log_changes(context, self.root, changes, self.cause)?;
         if !taken.operations.is_empty() {
             taken.changes = files;
         }

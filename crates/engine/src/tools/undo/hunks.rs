@@ -238,7 +238,7 @@ pub(super) fn write_hunks(
 ) -> Result<Vec<Receipt>> {
     let locks = call.lock_paths(once(selection.path.absolute()));
     let remark = selection.remark();
-    let origin = CallOrigin { remark: &remark, ..origin };
+    let origin = CallOrigin { remark: &remark, restores: true, ..origin };
     let done = plan_and_commit(call, origin, dry_run, || {
         let now = current_state(&call, &selection.path)?;
         if let Some(options) = selection.read_by {

@@ -60,6 +60,19 @@ pub(crate) struct UndoneOperations {
     pub(crate) receipts: Vec<Receipt>,
 }
 
+impl UndoneOperations {
+    /// Renders the reply; `kept` describes changes that were not undone.
+    fn into_answer(self, context: &Context, dry_run: bool, kept: &str) -> Answer {
+        let headline: String = self.operations.iter().map(|logged| headline(logged, dry_run)).collect();
+        let summary = format!("{headline}{kept}");
+        let ids: Vec<Value> = self.operations.iter().map(|logged| logged.id.to_string().into()).collect();
+        let fields = [("summary", summary.trim_end().into()), ("undone", ids.into())];
+        let mut answer = render_receipts(context, self.receipts).into_answer(dry_run, &headline, fields);
+        answer.text.push_str(kept);
+        answer
+    }
+}
+
 /// The row of the tool `undo` in the table.
 pub(crate) const TOOL: Tool = Tool {
     name: "undo",
@@ -100,18 +113,9 @@ pub(crate) fn undo(call: Call<'_>, tool: &'static str, mut input: Value) -> Resu
 }
 
 /// Undoes what the arguments select, and renders the reply.
-pub(crate) fn undo_answer(
-    call: Call<'_>,
-    origin: CallOrigin<'_>,
-    args: &UndoInput,
-    raw: Option<&Path>,
-) -> Result<Answer> {
+fn undo_answer(call: Call<'_>, origin: CallOrigin<'_>, args: &UndoInput, raw: Option<&Path>) -> Result<Answer> {
     let dry_run = args.dry_run || call.caller.dry_run;
-    let UndoneOperations { operations, receipts } = undo_operations(call, origin, args, raw)?;
-    let summary: String = operations.iter().map(|logged| headline(logged, dry_run)).collect();
-    let ids: Vec<Value> = operations.iter().map(|logged| logged.id.to_string().into()).collect();
-    let fields = [("summary", summary.trim_end().into()), ("undone", ids.into())];
-    Ok(render_receipts(&call, receipts).into_answer(dry_run, &summary, fields))
+    Ok(undo_operations(call, origin, args, raw)?.into_answer(&call, dry_run, ""))
 }
 
 /// Undoes everything of the turn that an operation belongs to.

@@ -120,6 +120,7 @@ pub(crate) fn restore_file<'a>(
     let (root, logged) = select::operation(&call, named.name)?;
     let past = side_at(&call, root, &safe_path, &logged, named.before)?;
     let locks = call.lock_paths(once(safe_path.absolute()));
+    let origin = CallOrigin { restores: true, ..origin };
     let receipts = plan_and_commit(call, origin, dry_run, || {
         let now = current_state(&call, &safe_path)?;
         may_replace(call, options, &safe_path, &now)?;

@@ -124,7 +124,7 @@ fn of_one(back: &Reversal<'_>) -> Result<Vec<FilePlan>> {
         back.call.caller.advance()?;
         let emptied = moved.contains(&file.path);
         let planned = match moved_source(files, file) {
-            Some(source) => back.moved(file, source, emptied),
+            Some(source) => back.reverse_move(file, source, emptied),
             // The plan of the file that was moved from here puts it back.
             None if emptied => continue,
             None => back.single(file).map(|plan| plan.into_iter().collect()),
@@ -269,7 +269,7 @@ impl Reversal<'_> {
                         self.settled.borrow_mut().insert(file.path.clone());
                         bytes
                     } else {
-                        let rebased = self.rebased(&recorded, before, after, opened)?;
+                        let rebased = self.rebase_reversal(&recorded, before, after, opened)?;
                         kept = Some(rebased.kept);
                         rebased.bytes
                     }
@@ -289,7 +289,7 @@ impl Reversal<'_> {
 
     /// Reverses the move of a file from the path of `source`. `emptied`: the former entry of this path was moved in
     /// turn, and another plan restores it.
-    fn moved(&self, file: &FileChange, source: &FileChange, emptied: bool) -> Result<Vec<FilePlan>> {
+    fn reverse_move(&self, file: &FileChange, source: &FileChange, emptied: bool) -> Result<Vec<FilePlan>> {
         let (to, from) = (self.place(&file.path)?, self.place(&source.path)?);
         let (there, here) = (self.current(&to)?, self.current(&from)?);
         // If files with equal content swapped places, both conditions hold, and they do not determine the attributes.
@@ -315,7 +315,7 @@ impl Reversal<'_> {
                     self.content(&from, before, &there)?
                 } else {
                     let recorded = RecordedChanges::read(&self.call, self.root, &to, &file.path);
-                    let rebased = self.rebased(&recorded, before, after, opened)?;
+                    let rebased = self.rebase_reversal(&recorded, before, after, opened)?;
                     kept = Some(rebased.kept);
                     rebased.bytes
                 };
@@ -390,7 +390,7 @@ impl Reversal<'_> {
     }
 
     /// Returns the file with the operation removed from it, although it changed since.
-    fn rebased(
+    fn rebase_reversal(
         &self,
         recorded: &RecordedChanges<'_>,
         before: FileState,

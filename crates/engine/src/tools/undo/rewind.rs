@@ -13,7 +13,7 @@ use crate::tools::tool::{Annotations, REST_OF_FILES, Tool};
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::since::operations_after;
-use crate::tools::undo::undo_answer;
+use crate::tools::undo::undo_operations;
 use emendate_core::Result;
 use emendate_core::formats::{self, FormatInput};
 use emendate_history::LogEntry;
@@ -79,17 +79,10 @@ pub(crate) fn rewind(call: Call<'_>, tool: &'static str, input: Value) -> Result
     let undo = UndoInput { since: Some(to), shell, dry_run, irreversible, ..UndoInput::default() };
     let origin = CallOrigin { irreversible, ..origin };
     let is_dry = dry_run || call.caller.dry_run;
-    match undo_answer(call, origin, &undo, None) {
-        Ok(mut answer) => {
+    match undo_operations(call, origin, &undo, None) {
+        Ok(undone) => {
             let verb = if is_dry { "would be kept" } else { "were kept" };
-            let kept_text = describe_kept(&kept, &call.caller.session, verb);
-            answer.text.push_str(&kept_text);
-            // The command line prints the summary and the diffs instead of the text.
-            if let Some(Value::String(summary)) = answer.data.get_mut("summary") {
-                summary.push('\n');
-                summary.push_str(&kept_text);
-                summary.truncate(summary.trim_end().len());
-            }
+            let mut answer = undone.into_answer(&call, is_dry, &describe_kept(&kept, &call.caller.session, verb));
             let ids = kept.iter().take(KEPT_OPERATIONS_MAX).map(|logged| Value::from(logged.id.to_string()));
             answer.data.insert("kept".to_owned(), ids.collect());
             Ok(answer)

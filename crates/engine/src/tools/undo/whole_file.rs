@@ -100,7 +100,7 @@ impl FileOfOperations<'_> {
         let remark = format!("{} the changes of the file in {of}", if self.is_redo { "redid" } else { "undid" });
         let (path, kind) = (self.place.absolute(), [u8::from(self.is_redo)]);
         let origin = CallOrigin::of_parts("undo", &[self.place.shown().as_bytes(), of.as_bytes(), &kind]);
-        let origin = CallOrigin { remark: &remark, ..origin };
+        let origin = CallOrigin { remark: &remark, restores: true, ..origin };
         let paths = super::reversed_files::paths(parts).chain(once(path));
         let turns = call.lock_paths(paths);
         let receipts = plan_and_commit(call, origin, dry_run, plans)?;

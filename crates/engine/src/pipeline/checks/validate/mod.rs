@@ -140,7 +140,7 @@ impl ValidationCase<'_> {
         let before = self.read_before();
         match read(self.kind, self.after) {
             Err(fault) if fault.limit_reached => self.notes.push(messages::unchecked_note(self.path, &fault.what)),
-            Err(fault) => self.broken(&before, &fault, after)?,
+            Err(fault) => self.handle_syntax_error(&before, &fault, after)?,
             Ok(document) => {
                 if let PriorValidity::Broken = before {
                     self.notes.push(format!("The file is valid {} again.", self.kind.name()));
@@ -173,7 +173,7 @@ impl ValidationCase<'_> {
     }
 
     /// Handles a text with invalid syntax.
-    fn broken(&mut self, before: &PriorValidity, fault: &SyntaxError, after: &Snapshot) -> Result<()> {
+    fn handle_syntax_error(&mut self, before: &PriorValidity, fault: &SyntaxError, after: &Snapshot) -> Result<()> {
         let wrong = messages::fault(self.after, fault);
         let line = after.text()[..fault.at.min(after.text().len())].rfind('\n').map_or(0, |end| end + 1);
         let line = after.text()[line..].lines().next().unwrap_or_default();

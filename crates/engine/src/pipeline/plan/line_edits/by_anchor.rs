@@ -26,7 +26,7 @@ impl PlacementStrategy for AnchorPlacement<'_> {
         let words = anchor_map(call, path, &now.snapshot)?;
         let page = AnchorPage::new(&now.snapshot, words.words()).with_tombstones(&words);
         let found = without_copied_words(file, &page, self.ops, &mut self.numbered.notes)
-            .and_then(|ops| looked_up(&words, &page, &ops))
+            .and_then(|ops| look_up_targets(&words, &page, &ops))
             .and_then(|found| all_shown(file, &known.lines, self.ops, found));
         let found = found.map_err(|failures| {
             let view = AnchoredView { file, words: words.words(), lines: &known.lines };
@@ -49,10 +49,11 @@ impl PlacementStrategy for AnchorPlacement<'_> {
         let bare = without_copied_words(file, &then, self.ops, &mut self.numbered.notes);
         let ops = &*bare.map_err(|failures| past_version_refusal(file, seen, failures, self.ops.len()))?;
         // A deleted line is reported as such, not as an anchor of an old version.
-        let there = if line_edits::are_all_by_anchor(ops) { looked_up(&words, &page, ops) } else { Ok(Vec::new()) };
+        let there =
+            if line_edits::are_all_by_anchor(ops) { look_up_targets(&words, &page, ops) } else { Ok(Vec::new()) };
         let shown = AnchoredView { file, words: words.words(), lines: &known };
         let there = there.map_err(|failures| shown.refusal(failures, ops.len()))?;
-        let found = looked_up(&words, &then, ops).and_then(|found| all_shown(file, &lines, ops, found));
+        let found = look_up_targets(&words, &then, ops).and_then(|found| all_shown(file, &lines, ops, found));
         let found = found.map_err(|failures| past_version_refusal(file, seen, failures, ops.len()))?;
         if there.is_empty() || !self.numbered.carries_over(file.options) {
             self.numbered.ops = found.into();
@@ -97,7 +98,7 @@ fn without_copied_words(
     bare.collect::<Result<_, _>>().map_err(|refusal| vec![refusal])
 }
 
-fn looked_up(
+fn look_up_targets(
     words: &AnchorMap,
     page: &AnchorPage<'_>,
     ops: &[Op],

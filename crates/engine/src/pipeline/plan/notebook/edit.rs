@@ -52,7 +52,7 @@ impl PlacementStrategy for CellPlacement<'_> {
 
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
         cells_shown(file.call.caller, &file.path, seen, &lines, self.ops)?;
-        let ops = carried(file, seen, &lines, self.ops)?;
+        let ops = carry_ops(file, seen, &lines, self.ops)?;
         let now = &file.now.snapshot;
         let lines_seen = base::carry_lines(&lines, seen, &ChangeSet::diff(seen, now));
         let mut resolved = resolve(now, &ops, OpOrder::Together, file.options.resolve_settings(false))?;
@@ -62,7 +62,7 @@ impl PlacementStrategy for CellPlacement<'_> {
 }
 
 /// Carries the edits over to the current notebook. A changed cell is shown with the refusal.
-fn carried(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<Vec<Op>> {
+fn carry_ops(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<Vec<Op>> {
     let EditedFile { path, now, .. } = file;
     let then = Notebook::read(seen.text()).map_err(|_| file.version_unavailable())?;
     let present = Notebook::read(now.snapshot.text())?;

@@ -18,7 +18,7 @@ use crate::pipeline::plan::refusals::other_link;
 use crate::pipeline::plan::request_tree::relocate::Relocation;
 use crate::pipeline::plan::target::{self, ActionTarget};
 use crate::pipeline::plan::three_way::{Preimage, plan_three_way, preimage};
-use crate::pipeline::plan::whole_text::{WrittenText, new_text_notes, plan_after_removal, plan_write};
+use crate::pipeline::plan::whole_text::{new_text_notes, plan_after_removal, plan_write};
 use crate::pipeline::plan::{notebook, reject};
 use crate::session::failure_advice::with_advice;
 use crate::session::names::{name_in_header, path_exists};
@@ -28,7 +28,7 @@ use emendate_core::{
     BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Overlay, Result, Snapshot,
     anchor_map, check_amount, notebook as core_notebook,
     refusals::{check_removed_text, file_exists, file_gone},
-    whole_text::whole_change,
+    whole_text::{WrittenText, whole_change},
 };
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
@@ -222,7 +222,7 @@ impl RequestTree<'_> {
     /// Plans the reject files, which receive the hunks that were skipped; existing ones are replaced.
     fn write_leftovers(&mut self) -> Result<()> {
         for (path, text) in std::mem::take(&mut self.leftovers) {
-            let mut plan = match self.opened(&path)? {
+            let mut plan = match self.load_file(&path)? {
                 Some(now) if !now.snapshot.is_binary() => {
                     let changes = whole_change(&now.snapshot, &text)?;
                     FilePlan::edit(path, now, without_ops(changes), LineSet::all())
@@ -324,14 +324,14 @@ impl RequestTree<'_> {
 
     /// Loads a file from disk.
     fn load(&self, path: &SafePath) -> Result<FilePlan> {
-        let now = self.opened(path)?.ok_or_else(|| file_not_found(self.call, path))?;
+        let now = self.load_file(path)?.ok_or_else(|| file_not_found(self.call, path))?;
         let known = self.call.sessions(path).latest(&self.call.caller.session, key(path))?;
         let lines = known.filter(|it| it.content == now.snapshot.id()).map_or_else(LineSet::none, |it| it.lines);
         Ok(FilePlan::unchanged(path.clone(), now, lines))
     }
 
     /// Loads a file from disk; a binary one as bytes.
-    fn opened(&self, path: &SafePath) -> Result<Option<LoadedFile>> {
+    fn load_file(&self, path: &SafePath) -> Result<Option<LoadedFile>> {
         self.call.load_file(path, self.options.declared)
     }
 
@@ -344,7 +344,7 @@ impl RequestTree<'_> {
         if !self.is_freed(path) {
             let text = if let NewFile::Text(text) = file { Some(text) } else { None };
             let may_replace = text.is_some() && self.options.overwrite;
-            if let Some(now) = if may_replace { None } else { self.opened(path)? } {
+            if let Some(now) = if may_replace { None } else { self.load_file(path)? } {
                 return Err(file_exists(&path.shown(), text.map(|text| (&now.snapshot, &**text))));
             }
             if let Some(content) = text {
@@ -421,7 +421,7 @@ impl RequestTree<'_> {
 
     /// Loads a file that may be deleted: in the version that the caller saw, if it saw it.
     fn removable(&self, path: &SafePath) -> Result<FilePlan> {
-        let now = self.opened(path)?.ok_or_else(|| file_not_found(self.call, path))?;
+        let now = self.load_file(path)?.ok_or_else(|| file_not_found(self.call, path))?;
         check_unchanged(self.call, &self.options(path), path, &now)?;
         Ok(FilePlan::unchanged(path.clone(), now, LineSet::all()))
     }

@@ -109,7 +109,7 @@ impl RequestTree<'_> {
             });
         }
         if copied {
-            return self.copied(from, ops);
+            return self.copy_source(from, ops);
         }
         let at = self.edit(from, ops, OpOrder::AsNeeded).map_err(|error| self.explain_error(from, ops, error))?;
         let mut carried = copy_of(&self.plans[at]);
@@ -124,7 +124,7 @@ impl RequestTree<'_> {
     }
 
     /// Copies a file as it was before the request, like git; a file created by the request, as it is at that step.
-    fn copied(&mut self, from: &SafePath, ops: &[Op]) -> Result<FilePlan> {
+    fn copy_source(&mut self, from: &SafePath, ops: &[Op]) -> Result<FilePlan> {
         // A copy leaves its source alone, so the source gets no plan.
         let loaded;
         let plan = if let Some(at) = self.plan_at(from) {
@@ -164,7 +164,7 @@ impl RequestTree<'_> {
         if self.is_freed(to) {
             return Ok(CurrentState::Nothing);
         }
-        match self.opened(to)? {
+        match self.load_file(to)? {
             None => Ok(CurrentState::Nothing),
             Some(now) if self.options.overwrite => {
                 check_unchanged(self.call, self.options, to, &now)?;
@@ -185,7 +185,7 @@ impl RequestTree<'_> {
         if path.ancestors().skip(1).any(|above| self.is_removed(above)) {
             return true;
         }
-        let is_directory = matches!(self.opened(safe_path), Err(error) if error.code() == Code::PathNotRegular);
+        let is_directory = matches!(self.load_file(safe_path), Err(error) if error.code() == Code::PathNotRegular);
         is_directory && self.leaving.iter().any(|other| *other != path && other.starts_with(path))
     }
 
