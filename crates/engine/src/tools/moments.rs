@@ -8,6 +8,7 @@ use crate::model::reply::SeedCodes;
 use crate::pipeline::report::rendered::files_data;
 use crate::session::turns::{PAUSE_US, log_moment};
 use crate::tools::aliases::alias;
+use crate::tools::history::operation_list::reversal_of;
 use crate::tools::outputs::MARK_AND_RETURN;
 use crate::tools::tool::{Annotations, Tool};
 use crate::tools::tool_input::ToolInput;
@@ -170,7 +171,7 @@ fn turn_start(context: &Context, root: usize, session: &str) -> Result<Option<Tu
         let logged = logged?;
         match found {
             _ if logged.operation.is_moment() => continue,
-            None if !is_in_effect(&logged) => continue,
+            None if !is_in_effect(context, root, &logged)? => continue,
             None => {
                 let turns = OperationFilter { tool: Some(TURN), below: Some(logged.id.number), ..filter };
                 if let Some(turn) = history.operations(&turns)?.pop() {
@@ -188,7 +189,15 @@ fn turn_start(context: &Context, root: usize, session: &str) -> Result<Option<Tu
     Ok(found.map(|at| TurnStart { after: 0, at }))
 }
 
-/// True for an operation that an undo without a name could select.
-fn is_in_effect(logged: &LogEntry) -> bool {
-    !matches!(logged.operation.role, Role::Undo(_)) && logged.undone_by.is_none() && logged.owner.is_none()
+/// True for an operation that an undo without a name could select, and for an edit that came back with an undo of the
+/// session: that of a turn takes back a rewind, too.
+fn is_in_effect(context: &Context, root: usize, logged: &LogEntry) -> Result<bool> {
+    if matches!(logged.operation.role, Role::Undo(_)) || logged.owner.is_some() {
+        return Ok(false);
+    }
+    let Some(last) = reversal_of(context, root, logged)? else { return Ok(true) };
+    let by = if last.redone { context.history(root).operation(last.by.into())? } else { None };
+    Ok(by.is_some_and(|by| {
+        matches!(by.operation.role, Role::Undo(_)) && by.operation.session == logged.operation.session
+    }))
 }
