@@ -81,8 +81,18 @@ impl RequestPlanner<'_> {
         end_lines_of_new_files(&self.call, &mut plans)?;
         check_blanks(&mut plans, self.options.patch.whitespace)?;
         warn_of_syntax(&self.call, &mut plans);
+        name_failures(self.call, &mut plans);
         self.left = left;
         Ok(plans)
+    }
+}
+
+/// Renders the advice of edits that are left out with the caller's names. That of a refused call is rendered with the
+/// refusal.
+fn name_failures(call: Call<'_>, plans: &mut [FilePlan]) {
+    let Some(names) = call.names else { return };
+    for failed in plans.iter_mut().flat_map(|plan| &mut plan.outcome.failed) {
+        *failed = failed.clone().rendered_for(names);
     }
 }
 
