@@ -1,5 +1,5 @@
-//! Random sequences of edits, undos, redos, turns, marks and rewinds by one session: after each rewind the file is as it
-//! was at the mark.
+//! Random sequences of edits, undos, redos, turns, marks and rewinds by one session: after each rewind the file is as
+//! it was at the mark.
 
 use crate::fixture::{EngineFixture, code, few_cases, ok};
 use emendate::{CallContext, Config, Reply};

@@ -161,8 +161,8 @@ pub(super) fn decode_record(record: &[u8]) -> Option<(Vec<JournalFrame>, usize)>
     Some((out, record.len() - rest.len()))
 }
 
-/// True if the unreadable end of a record is what an interrupted or lost write leaves: the beginning of a frame, or zeros
-/// up to its end. Anything else is damage: a frame that was complete once, and that recovery may need.
+/// True if the unreadable end of a record is what an interrupted or lost write leaves: the beginning of a frame, or
+/// zeros up to its end. Anything else is damage: a frame that was complete once, and that recovery may need.
 pub(super) fn is_torn(end: &[u8]) -> bool {
     let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
     let Some((length, body)) = end.split_first_chunk() else { return true };

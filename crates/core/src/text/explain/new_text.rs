@@ -1,4 +1,5 @@
-//! The encoding of new text in reports. An undo may restore bytes of an encoding that the present version does not have.
+//! The encoding of new text in reports. An undo may restore bytes of an encoding that the present version does not
+//! have.
 
 use crate::text::change::ChangeSet;
 use crate::text::charset::{Charset, Codec, EncodingEvidence};

@@ -74,7 +74,7 @@ pub(crate) fn operations_after(context: &Context, root: usize, after: u64) -> Re
     all.take_while(|logged| logged.as_ref().map_or(true, |logged| logged.id.number > after)).collect()
 }
 
-/// What an operation that is in effect changed of the effects at a moment.
+/// The difference between the effects of an operation and those at a moment.
 enum SinceMoment {
     /// Its reversal would restore nothing.
     Unchanged,
