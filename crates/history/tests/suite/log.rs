@@ -139,7 +139,7 @@ fn filters(open: Open<'_>) {
     let since = all[1].at;
     let later: Vec<u64> = all.iter().filter(|it| it.at >= since).map(|it| it.id.number).collect();
     assert_eq!(numbers(OperationFilter { since: Some(since), ..any }), later);
-    assert_eq!(numbers(OperationFilter { since: Some(i64::MAX), ..any }), []);
+    assert!(numbers(OperationFilter { since: Some(i64::MAX), ..any }).is_empty());
     assert_eq!(
         numbers(OperationFilter { path: Some(b"/x"), session: Some("b"), below: Some(5), limit: 1, ..any }),
         [2]
