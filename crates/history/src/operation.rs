@@ -271,6 +271,8 @@ pub struct OperationFilter<'a> {
     pub session: Option<&'a str>,
     /// Only operations that touched this path, or moved it away.
     pub path: Option<&'a [u8]>,
+    /// Only operations at this time or later, in microseconds since the epoch.
+    pub since: Option<i64>,
     /// Only operations of this tool; `None` for all but the beginnings of turns.
     pub tool: Option<&'a str>,
     /// Only operations with a smaller number.
@@ -441,8 +443,8 @@ pub trait OperationLog: Send + Sync {
     /// [marked as committed](OperationLog::mark_committed). `changes` has one entry per file of the operation. The cost
     /// grows with the change, not with the file, except for contents that would be lost.
     ///
-    /// Fails with `conflict.raced`, writing nothing, if an operation that was not aborted already undoes what this one
-    /// would, and with the errors of the store.
+    /// Fails with `conflict.raced`, writing nothing, if an operation in effect already undoes what this one would, and
+    /// with the errors of the store.
     fn log(
         &self,
         operation: &Operation,

@@ -12,6 +12,7 @@ pub mod install;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, thread};
 
 /// The variable that turns every skip into a failure.
@@ -64,6 +65,29 @@ fn skip<T>(why: &str) -> Option<T> {
     None
 }
 
+/// Variables with which a git that runs a hook, or a command of a rebase, names its own repository to other gits.
+const REPOSITORY_VARIABLES: [&str; 8] = [
+    "GIT_DIR",
+    "GIT_COMMON_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+];
+
+/// Returns git in a directory, in whose repository it works even if the test was started by another git: `git add` and
+/// `git commit` of a test must never be about the repository of the sources.
+pub fn git(directory: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.current_dir(directory);
+    for name in REPOSITORY_VARIABLES {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// True if a program is on PATH.
 pub fn is_on_path(program: &str) -> bool {
     env::split_paths(&env::var_os("PATH").unwrap_or_default()).any(|folder| folder.join(program).is_file())
@@ -71,8 +95,17 @@ pub fn is_on_path(program: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{has, never_skips, or_skip, skip_list};
+    use super::{REPOSITORY_VARIABLES, git, has, never_skips, or_skip, skip_list};
+    use std::path::Path;
     use std::{fs, io, panic};
+
+    #[test]
+    fn git_of_a_test_does_not_know_the_repository_of_a_hook() {
+        let command = git(Path::new("/p"));
+        let removed = command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name.to_owned());
+        let removed: Vec<_> = removed.collect();
+        assert!(REPOSITORY_VARIABLES.iter().all(|name| removed.iter().any(|it| it == name)), "{removed:?}");
+    }
 
     #[test]
     fn a_missing_program_skips_or_fails_the_test() {

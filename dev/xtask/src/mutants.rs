@@ -296,6 +296,11 @@ const MUTANTS: &[Mutant] = &[
         ("mod.rs", "self.check_unfinished(writes)?;", ""),
         ("lib", "files_of_an_open_record_are_not_changed"),
     ),
+    mutant(
+        "damaged-record",
+        ("recover.rs", "if !is_torn(&bytes[end..]) {", "if false {"),
+        ("lib", "damaged_record_stays_with_its_temporary_files"),
+    ),
 ];
 
 /// Longer than any test run that terminates. A test that hangs here lacks a time limit and proves nothing.

@@ -3,12 +3,11 @@
 use crate::prompt::Terminal;
 use crate::workspace::{TestWorkspace, feed};
 use serde_json::json;
-use std::process::Command;
 
 /// Runs git in the workspace.
 fn git(workspace: &TestWorkspace, args: &[&str], input: &str) -> String {
-    let mut command = Command::new("git");
-    command.args(args).current_dir(workspace.work()).env("HOME", workspace.beside("home"));
+    let mut command = external::git(&workspace.work());
+    command.args(args).env("HOME", workspace.beside("home"));
     for name in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"] {
         command.env(name, "x@example.org");
     }

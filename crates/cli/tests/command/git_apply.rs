@@ -85,10 +85,8 @@ fn shown_operations_are_patches_for_git() {
         let _ = fs::remove_dir_all(&copy);
         assert!(Command::new("cp").arg("-a").arg(workspace.beside("copy")).arg(&copy).status().unwrap().success());
         let patch = workspace.run(&words).exits(0).out;
-        let mut git = Command::new("git");
-        git.args(["apply", "--whitespace=nowarn"])
-            .current_dir(&copy)
-            .env("GIT_CEILING_DIRECTORIES", workspace.beside(""));
+        let mut git = external::git(&copy);
+        git.args(["apply", "--whitespace=nowarn"]).env("GIT_CEILING_DIRECTORIES", workspace.beside(""));
         let applied = feed(git, patch.as_bytes());
         assert!(applied.err.is_empty(), "{}\n{patch}", applied.err);
         assert_eq!(tree(&copy), tree(&workspace.work()), "{words:?}\n{patch}");
@@ -107,8 +105,8 @@ fn diff_of_a_link_that_became_a_file_is_refused_by_git() {
     workspace.put("link", "a file\n");
     workspace.run(&["snapshot"]).exits(0);
     let patch = workspace.run(&["show"]).exits(0).out;
-    let mut git = Command::new("git");
-    git.args(["apply", "-R"]).current_dir(workspace.work()).env("GIT_CEILING_DIRECTORIES", workspace.beside(""));
+    let mut git = external::git(&workspace.work());
+    git.args(["apply", "-R"]).env("GIT_CEILING_DIRECTORIES", workspace.beside(""));
     let applied = feed(git, patch.as_bytes());
     assert!(applied.err.contains("does not match old mode"), "{}\n{patch}", applied.err);
     assert_eq!(workspace.get("link"), "a file\n");

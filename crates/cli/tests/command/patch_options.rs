@@ -2,7 +2,6 @@
 
 use crate::workspace::TestWorkspace;
 use std::fmt::Write as _;
-use std::process::Command;
 
 /// Reproducible pseudo-random numbers.
 struct Dice(u64);
@@ -16,9 +15,9 @@ impl Dice {
 
 /// Runs git in the root; its exit status and what it printed.
 fn git(workspace: &TestWorkspace, words: &[&str]) -> (bool, String) {
-    let mut command = Command::new("git");
+    let mut command = external::git(&workspace.work());
     command.args(["-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "init.defaultBranch=main"]);
-    let out = command.args(words).current_dir(workspace.work()).output().unwrap();
+    let out = command.args(words).output().unwrap();
     (out.status.success(), String::from_utf8_lossy(&out.stdout).into_owned())
 }
 

@@ -68,6 +68,29 @@ fn a_directory_that_is_away_is_undone_when_it_is_back() {
 }
 
 #[test]
+fn a_damaged_record_stays_and_is_reported() {
+    let Some(workspace) = killed() else { return };
+    let new = changed(&workspace);
+    let journal = workspace.beside("state").join("journal");
+    let record = fs::read_dir(journal).unwrap().map(|it| it.unwrap().path()).find(|it| it.extension().is_some());
+    let record = record.unwrap();
+    let mut bytes = fs::read(&record).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&record, &bytes).unwrap();
+    let count = || DIRECTORIES.map(|name| fs::read_dir(workspace.work().join(name)).unwrap().count());
+    let left = count();
+    assert!(left.contains(&2), "{left:?}");
+    for _ in 0..2 {
+        let start = workspace.run(&["history"]).exits(0);
+        assert!(start.err.contains("stays: It is damaged after"), "{start:?}");
+        assert_eq!((changed(&workspace), count(), records(&workspace)), (new.clone(), left, 1));
+        let doctor = workspace.run(&["doctor"]);
+        assert!(doctor.code == 1 && doctor.out.contains("problem   The record"), "{doctor:?}");
+    }
+}
+
+#[test]
 fn a_call_over_many_directories_is_completed_within_the_limits() {
     if !external::has(&["strace"]) {
         return;

@@ -5,7 +5,8 @@ use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::{
-    ExpectedMatches, FileAction, FileRequest, Locator, Op, OpOrder, Request, TextNames, TextQuery, normalize_text,
+    ExpectedMatches, FileAction, FileRequest, Locator, Op, OpOrder, Request, TextNames, TextQuery, describe_sameness,
+    normalize_text,
 };
 use crate::note::Notes;
 use schemars::JsonSchema;
@@ -61,7 +62,7 @@ impl Replacement {
             ..TextQuery::new(&self.old_string, pick)
         };
         if find.old == text {
-            return Err(same_texts(names));
+            return Err(same_texts(names, &describe_sameness(&self.old_string, &self.new_string)));
         }
         let at = if find.old.is_empty() { Locator::Blank } else { Locator::Find(find) };
         Ok(Op { at, text })
@@ -82,8 +83,8 @@ impl Replacement {
 }
 
 /// Creates the error for an old and a new text that are equal, in the words of a client (code 1 of the Edit tool).
-pub fn same_texts(names: &TextNames) -> Error {
-    let what = format!("No changes to make: {} and {} are exactly the same.", names.old, names.new);
+fn same_texts(names: &TextNames, how: &str) -> Error {
+    let what = format!("No changes to make: {} and {} {how}.", names.old, names.new);
     Error::new(Code::EditNoChange, what).next(Advice::named(
         "Send a {new_string} that differs from {old_string}; no call is needed if the file is already as intended.",
     ))
@@ -110,11 +111,17 @@ impl Format for ReplaceFormat {
     }
 
     fn parse(&self, input: FormatInput) -> Result<Request> {
-        let (file_path, edit): (String, Replacement) = super::with_path(input)?;
-        let op = edit.to_op()?;
-        let action = FileAction::Edit { ops: vec![op], order: OpOrder::Together };
-        Ok(Request { files: vec![FileRequest::new(file_path, action)], notes: Notes::new() })
+        parse_as(&TextNames::FIELDS, input)
     }
+}
+
+/// Parses a call in which the fields of the replacement have these names for the client.
+///
+/// Errors: those of [`Replacement::to_op`], and `call.invalid` for arguments that cannot be read.
+pub fn parse_as(names: &TextNames, input: FormatInput) -> Result<Request> {
+    let (file_path, edit): (String, Replacement) = super::with_path(input)?;
+    let action = FileAction::Edit { ops: vec![edit.to_op_of(names)?], order: OpOrder::Together };
+    Ok(Request { files: vec![FileRequest::new(file_path, action)], notes: Notes::new() })
 }
 
 const PROMPT: &str = "\
@@ -156,5 +163,20 @@ mod tests {
     fn texts_that_differ_only_in_line_ends_are_no_change() {
         let edit = Replacement { old_string: "a\r\nb".into(), new_string: "a\nb".into(), ..Replacement::default() };
         assert_eq!(edit.to_op().unwrap_err().code(), Code::EditNoChange);
+    }
+
+    #[test]
+    fn sameness_is_described() {
+        for (old, new, expected) in [
+            ("a\nb", "a\nb", "are exactly the same."),
+            ("a\r\nb", "a\nb", "differ only in line ends, which"),
+            ("\u{FEFF}a", "a", "differ only in a byte order mark, which"),
+            ("\u{FEFF}a", "\u{FEFF}a", "are exactly the same."),
+            ("a\r\nb", "\u{FEFF}a\nb", "differ only in a byte order mark and line ends, which"),
+        ] {
+            let edit = Replacement { old_string: old.into(), new_string: new.into(), ..Replacement::default() };
+            let error = edit.to_op().unwrap_err();
+            assert!(error.message().contains(expected), "{}", error.message());
+        }
     }
 }

@@ -158,6 +158,20 @@ pub fn normalize_text(text: &str) -> String {
     if memchr::memchr(b'\r', text.as_bytes()).is_none() { text.to_owned() } else { text.replace("\r\n", "\n") }
 }
 
+/// Describes how two texts are the same, as normalized by [`normalize_text`].
+pub(crate) fn describe_sameness(old: &str, new: &str) -> String {
+    const MARK: char = '\u{FEFF}';
+    let bare = |text: &str| text.strip_prefix(MARK).unwrap_or(text).to_owned();
+    let is_marked = [old, new].map(|text| text.starts_with(MARK));
+    let mark = (is_marked[0] != is_marked[1]).then_some("a byte order mark");
+    let ends = (bare(old) != bare(new)).then_some("line ends");
+    let parts: Vec<&str> = mark.into_iter().chain(ends).collect();
+    if parts.is_empty() {
+        return "are exactly the same".to_owned();
+    }
+    format!("differ only in {}, which an edit keeps as in the file", parts.join(" and "))
+}
+
 /// The ways in which a caller can refer to text. The enum is closed on purpose: a new syntax is a format, a new way to
 /// refer to text is a variant.
 #[derive(Clone, Debug, PartialEq, Eq)]

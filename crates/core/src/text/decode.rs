@@ -112,6 +112,17 @@ fn utf8(out: &mut TextBuilder, text: &str, raw: usize) {
     out.run(&text[from..], raw + from);
 }
 
+/// Decodes a part of a file that begins and ends on character boundaries.
+pub(crate) fn decode_chunk(raw: &[u8], codec: Codec) -> String {
+    if codec.charset == Charset::Utf8
+        && memchr::memchr(b'\r', raw).is_none()
+        && let Ok(text) = core::str::from_utf8(raw)
+    {
+        return text.to_owned();
+    }
+    decode(raw, Codec { mark: 0, ..codec }).0
+}
+
 /// Decodes bytes that are not plain UTF-8. A malformed sequence is decoded as U+FFFD and keeps its bytes unless edited.
 pub(crate) fn decode(raw: &[u8], codec: Codec) -> (String, OffsetMap) {
     let mut out = TextBuilder::new(raw.len() + raw.len() / 8);

@@ -5,6 +5,7 @@ mod diff_form;
 mod hunk_parts;
 mod inline;
 mod known_words;
+mod new_text;
 mod reply_hunks;
 mod snippet;
 
@@ -21,6 +22,7 @@ pub use diff_form::{DiffForm, render_by_size};
 pub use hunk_parts::{HunkParts, by_hunks};
 pub use inline::{LineSegment, by_words, inline};
 pub use known_words::{HunkWords, ReplacedSpan, known_words};
+use new_text::NewTextDecoder;
 use reply_hunks::LineBudget;
 pub use reply_hunks::{LINE_CHARS_MAX, LineWindow, OmittedLines, reply_hunks};
 pub use snippet::snippet;
@@ -214,11 +216,12 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<ChangedBlock> {
     }
     // A cancelled call gives no report, so the rest of it is not built.
     let wanted = groups.into_iter().take_while(|_| !work::is_cancelled());
-    wanted.map(|(lines, splices)| changed_block(base, text, lines, splices)).collect()
+    let decoder = NewTextDecoder::new(base, changes);
+    wanted.map(|(lines, splices)| changed_block(base, &decoder, lines, splices)).collect()
 }
 
 /// Builds the block for some lines of the base from the splices that change them.
-fn changed_block(base: &Snapshot, text: &str, lines: Span, splices: Vec<&Splice>) -> ChangedBlock {
+fn changed_block(base: &Snapshot, decoder: &NewTextDecoder<'_>, lines: Span, splices: Vec<&Splice>) -> ChangedBlock {
     // The work is counted but never stopped here: a completed change is always reported.
     let _ = work::spend_or_end(4 + splices.len() + lines.len() / STEP_BYTES);
     let raw = base.raw_span(lines);
@@ -231,7 +234,10 @@ fn changed_block(base: &Snapshot, text: &str, lines: Span, splices: Vec<&Splice>
         at = splice.span.end();
     }
     out.extend_from_slice(&base.raw()[at..raw.end().max(at)]);
-    without_equal_ends(text, lines, base.decode_chunk(&out))
+    let new = decoder.decode(&out);
+    // A change of nothing but the encoding is shown as one.
+    let new = if new == base.text()[lines.range()] { base.decode_chunk(&out) } else { new };
+    without_equal_ends(base.text(), lines, new)
 }
 
 /// Returns the lines that a change of `span` touches; none for whole lines inserted between two others. `ended` is true

@@ -426,14 +426,7 @@ impl Snapshot {
 
     /// Decodes `raw`, a part of this file or of its new content that begins and ends on character boundaries.
     pub(crate) fn decode_chunk(&self, raw: &[u8]) -> String {
-        let codec = Codec { mark: 0, ..self.0.codec };
-        if codec.charset == crate::Charset::Utf8
-            && memchr::memchr(b'\r', raw).is_none()
-            && let Ok(text) = core::str::from_utf8(raw)
-        {
-            return text.to_owned();
-        }
-        decode::decode(raw, codec).0
+        decode::decode_chunk(raw, self.0.codec)
     }
 
     /// Returns the buffer for reuse, if nothing else holds this snapshot.

@@ -59,7 +59,7 @@ pub(crate) fn call_caught(call: Call<'_>, name: &str, input: Value, names: Optio
         return Reply::refusal(error, SeedCodes::None);
     };
     let named = names.and_then(TextNames::of).map(|texts| CallContext { texts: Some(texts), ..call.caller.clone() });
-    let call = call.of(named.as_ref());
+    let call = Call { names, ..call.of(named.as_ref()) };
     let result = caught(call, name, || tool.answer(call, input));
     // Before the limits apply: advice cannot be rendered once it is shortened.
     let result = match names {

@@ -5,8 +5,8 @@ use crate::context::syntax::Grammars;
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallHandle;
 use crate::model::reply_limits::ReplyLimits;
-use emendate_core::Result;
 use emendate_core::work::Meter;
+use emendate_core::{Result, Vocabulary};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -19,11 +19,13 @@ const LARGE_CALL_STEPS_MIN: u64 = 500_000;
 pub(crate) struct Call<'a> {
     pub(crate) context: &'a Context,
     pub(crate) caller: &'a CallContext,
+    /// The caller's names of tools and fields; `None` for those of the table.
+    pub(crate) names: Option<&'a dyn Vocabulary>,
 }
 
 impl<'a> Call<'a> {
     pub(crate) fn new(context: &'a Context, caller: &'a CallContext) -> Call<'a> {
-        Call { context, caller }
+        Call { context, caller, names: None }
     }
 
     /// Returns the limits of the reply.

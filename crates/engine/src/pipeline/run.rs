@@ -73,10 +73,20 @@ struct RequestPlanner<'a> {
 impl RequestPlanner<'_> {
     /// Plans all files of the request as they are now.
     fn plan(&mut self) -> Result<Vec<FilePlan>> {
-        let (plans, left) =
+        let (mut plans, left) =
             request_tree::plan(self.call, self.targets, self.call_registers.registers(), &self.options)?;
+        name_failures(self.call, &mut plans);
         self.left = left;
         Ok(plans)
+    }
+}
+
+/// Renders the advice of edits that are left out with the caller's names. That of a refused call is rendered with the
+/// refusal.
+fn name_failures(call: Call<'_>, plans: &mut [FilePlan]) {
+    let Some(names) = call.names else { return };
+    for failed in plans.iter_mut().flat_map(|plan| &mut plan.outcome.failed) {
+        *failed = failed.clone().rendered_for(names);
     }
 }
 

@@ -8,8 +8,7 @@ use crate::pipeline::report::outcome::CallReceipts;
 use crate::pipeline::report::receipt::render_notes;
 use crate::pipeline::report::rendered::{RenderedReceipts, answer_for_file, render_receipts};
 use crate::pipeline::run;
-use emendate_core::formats::replace::same_texts;
-use emendate_core::formats::{Format, FormatInput, multi_edit};
+use emendate_core::formats::{Format, FormatInput, multi_edit, replace};
 use emendate_core::{Code, Error, Request, Result};
 use emendate_os::ffi::OsStringExt as _;
 use serde_json::{Map, Value};
@@ -51,10 +50,7 @@ pub(crate) fn change_files(
     let input = FormatInput::Json(input);
     let mut request = match (&call.caller.texts, format.spec().name) {
         (Some(names), "multi_edit") => multi_edit::parse_as(names, input)?,
-        (Some(names), "replace") => format.parse(input).map_err(|error| match error.code() {
-            Code::EditNoChange => same_texts(names),
-            _ => error,
-        })?,
+        (Some(names), "replace") => replace::parse_as(names, input)?,
         _ => format.parse(input)?,
     };
     if let Some(names) = &call.caller.texts {

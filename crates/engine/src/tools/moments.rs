@@ -8,6 +8,7 @@ use crate::model::reply::SeedCodes;
 use crate::pipeline::report::rendered::files_data;
 use crate::session::turns::{log_moment, start_of_turn};
 use crate::tools::aliases::alias;
+use crate::tools::history::operation_list::reversal_of;
 use crate::tools::outputs::MARK_AND_RETURN;
 use crate::tools::tool::{Annotations, Tool};
 use crate::tools::tool_input::ToolInput;
@@ -164,13 +165,25 @@ pub(crate) fn last_turn(context: &Context, session: &str) -> Result<Moment> {
 
 fn turn_start(context: &Context, root: usize, session: &str) -> Result<Option<TurnStart>> {
     let filter = OperationFilter { session: Some(session), ..OperationFilter::default() };
-    let mut all = logged_operations(context.history(root), filter);
-    let newest = all.find(|logged| logged.as_ref().map_or(true, |it| !it.operation.is_moment() && is_in_effect(it)));
-    let Some(newest) = newest.transpose()? else { return Ok(None) };
-    Ok(Some(TurnStart { after: start_of_turn(context, root, &newest)? - 1, at: newest.at }))
+    for logged in logged_operations(context.history(root), filter) {
+        let logged = logged?;
+        if !logged.operation.is_moment() && is_in_effect(context, root, &logged)? {
+            let after = start_of_turn(context, root, &logged)? - 1;
+            return Ok(Some(TurnStart { after, at: logged.at }));
+        }
+    }
+    Ok(None)
 }
 
-/// True for an operation that an undo without a name could select.
-fn is_in_effect(logged: &LogEntry) -> bool {
-    !matches!(logged.operation.role, Role::Undo(_)) && logged.undone_by.is_none() && logged.owner.is_none()
+/// True for an operation that an undo without a name could select, and for an edit that came back with an undo of the
+/// session: that of a turn takes back a rewind, too.
+fn is_in_effect(context: &Context, root: usize, logged: &LogEntry) -> Result<bool> {
+    if matches!(logged.operation.role, Role::Undo(_)) || logged.owner.is_some() {
+        return Ok(false);
+    }
+    let Some(last) = reversal_of(context, root, logged)? else { return Ok(true) };
+    let by = if last.redone { context.history(root).operation(last.by.into())? } else { None };
+    Ok(by.is_some_and(|by| {
+        matches!(by.operation.role, Role::Undo(_)) && by.operation.session == logged.operation.session
+    }))
 }

@@ -37,6 +37,7 @@ mod remarks;
 mod remedies;
 mod replace;
 mod replies;
+mod rewinds;
 mod schedules;
 mod schemas;
 mod servers;

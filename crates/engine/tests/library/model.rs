@@ -620,9 +620,9 @@ impl Play {
             }
             Expected::Mark | Expected::Snapshot | Expected::Asks(_) => panic!("{operation:?}{story}"),
         }
-        for id in operation.undoes {
+        for &id in &operation.undoes {
+            assert!(self.model.is_in_effect(id, &[]), "{operation:?}{story}");
             let target = self.model.operations.get_mut(&id).unwrap();
-            assert_eq!(target.undone_by, None, "{story}");
             target.undone_by = Some(number);
         }
     }

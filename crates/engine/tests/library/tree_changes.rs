@@ -8,7 +8,6 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 type Tree = BTreeMap<String, String>;
 
@@ -51,9 +50,9 @@ fn clear(root: &Path) {
 }
 
 fn git(root: &Path, words: &[&str]) -> String {
-    let mut command = Command::new("git");
+    let mut command = external::git(root);
     command.args(["-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "init.defaultBranch=main"]);
-    let out = command.args(words).current_dir(root).output().unwrap();
+    let out = command.args(words).output().unwrap();
     assert!(out.status.success(), "{words:?}: {}", String::from_utf8_lossy(&out.stderr));
     String::from_utf8(out.stdout).unwrap()
 }

@@ -262,3 +262,23 @@ fn history_since_a_moment_has_operations_beside_a_slow_clock() {
     let (numbers, next) = history(json!({ "from": next.unwrap() }));
     assert_eq!((&*numbers, next), (&["1".to_owned()][..], None));
 }
+
+/// A clock that was set back hides no operation, however many there were since.
+#[test]
+fn history_since_a_moment_has_operations_behind_the_newest_thousand() {
+    let ahead = |minutes: u64| set_clock_ahead(Duration::from_secs(minutes * 60));
+    let fixture = EngineFixture::with_read("a", &ten(&[]));
+    ahead(600);
+    ok(&fixture.edit("a", "line 0", "zero"));
+    ahead(0);
+    for nth in 0..1001 {
+        let (old, new) = if nth % 2 == 0 { ("line 4", "four") } else { ("four", "line 4") };
+        ok(&fixture.edit("a", old, new));
+    }
+    let since = chrono::DateTime::from_timestamp_micros(now_micros() + 500 * 60_000_000).unwrap().to_rfc3339();
+    let reply = fixture.call("history", json!({ "since": since })).to_json();
+    let rows = reply["data"]["operations"].as_array().unwrap();
+    assert!(rows.len() == 1 && rows[0]["id"].as_str().unwrap().starts_with("1-"), "{rows:#?}");
+    let last = ok(&fixture.call("history", json!({ "since": since, "id": "last" })));
+    assert!(last.contains("zero"), "{last}");
+}

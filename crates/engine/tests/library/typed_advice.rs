@@ -1,10 +1,11 @@
 //! The advice of typed calls: methods and parameters of the program's language, or the tools of an adapter's profile.
 
-use emendate::core::{ArgumentStyle, Error};
+use crate::fixture::{EngineFixture, ok};
+use emendate::core::{ArgumentStyle, Error, Vocabulary};
 use emendate::{
     CallContext, EditOptions, PROFILES, Replacement, Session, TOOLS, UnreadPolicy, Workspace, adapter_profile,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// The files of each call.
@@ -225,4 +226,33 @@ fn adapters_name_the_tools_of_their_framework() {
     let session = workspace.session("s").for_profile(profile);
     let unread = edit(&session, "a.py", "y = 2", "y = 3").unwrap_err();
     assert!(unread.next_step().contains("read_file"), "{unread}");
+}
+
+/// The names of a client whose tools are all called differently.
+struct ForeignNames;
+
+impl Vocabulary for ForeignNames {
+    fn tool(&self, name: &str) -> Option<String> {
+        Some(format!("their_{name}"))
+    }
+
+    fn field(&self, name: &str) -> Option<String> {
+        Some(format!("their_{name}"))
+    }
+}
+
+#[test]
+fn advice_for_edits_that_are_left_out_has_the_names_of_the_client() {
+    let fixture = EngineFixture::with_read("a", "one\nsame\nsame\n");
+    let edits = json!([
+        { "old_string": "one", "new_string": "1" },
+        { "old_string": "same", "new_string": "x" },
+    ]);
+    let input = json!({ "file_path": fixture.path("a"), "partial": true, "edits": edits });
+    let reply = fixture.engine.call_as(&fixture.caller, "multi_edit", input, Some(&ForeignNames));
+    let text = ok(&reply);
+    let next = text.split_once("Next: ").unwrap().1;
+    assert!(text.contains("Not applied: ") && next.contains("their_replace_all"), "{text}");
+    let failed = &reply.to_json()["data"]["failed"][0];
+    assert!(failed["next"].as_str().unwrap().contains("their_replace_all"), "{failed:#}");
 }

@@ -13,6 +13,9 @@ pub(super) const RECORD_HEADER: &[u8] = b"emendate record 1\n";
 /// Bytes of the checksum at the end of a frame.
 const CHECKSUM_BYTES: usize = 16;
 
+/// Bytes of the shortest frame: its length, its kind and its checksum.
+const FRAME_BYTES_MIN: usize = 4 + 1 + CHECKSUM_BYTES;
+
 /// State of a path before or after a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathState {
@@ -148,7 +151,7 @@ pub(super) fn decode_record(record: &[u8]) -> Option<(Vec<JournalFrame>, usize)>
     let Some(mut rest) = record.strip_prefix(RECORD_HEADER) else {
         // A header that reached the disk only in part; anything else was written by another program.
         let torn = record.iter().zip(RECORD_HEADER).all(|(byte, right)| byte == right || *byte == 0);
-        return torn.then(|| (Vec::new(), 0));
+        return torn.then(|| (Vec::new(), record.len()));
     };
     let mut out = Vec::new();
     while let Some((frame, next)) = decode_frame(rest) {
@@ -156,6 +159,66 @@ pub(super) fn decode_record(record: &[u8]) -> Option<(Vec<JournalFrame>, usize)>
         rest = next;
     }
     Some((out, record.len() - rest.len()))
+}
+
+/// True if the unreadable end of a record is what an interrupted or lost write leaves: the beginning of a frame, or
+/// zeros up to its end. Anything else is damage: a frame that was complete once, and that recovery may need.
+pub(super) fn is_torn(end: &[u8]) -> bool {
+    let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
+    let Some((length, body)) = end.split_first_chunk() else { return true };
+    let length = u32::from_le_bytes(*length) as usize;
+    if is_zero(&end[..end.len().min(FRAME_BYTES_MIN)]) {
+        return true;
+    }
+    match body.get(..length.saturating_add(CHECKSUM_BYTES)) {
+        Some(frame) => {
+            let written = frame.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            frame.len() - written >= CHECKSUM_BYTES / 2 && begins_frame(&frame[..written], length)
+        }
+        None => begins_frame(body, length),
+    }
+}
+
+/// A part of a frame.
+#[derive(Clone, Copy)]
+enum FrameField {
+    Fixed(usize),
+    /// A length of eight bytes, and as many bytes.
+    Sized,
+}
+
+/// True if a frame's body of this length can begin like this: the parts that are there leave room for the others.
+fn begins_frame(body: &[u8], length: usize) -> bool {
+    use FrameField::{Fixed, Sized};
+    const STATE: FrameField = Fixed(21);
+    let Some(kind) = body.first() else { return true };
+    let (fields, repeated): (&[FrameField], bool) = match kind {
+        b'f' | b'm' => (&[Sized], false),
+        b'a' => (&[], false),
+        b's' => (&[Fixed(4)], true),
+        b'b' => (&[Fixed(4), Sized, Sized], false),
+        b'c' => (&[Sized, Sized, STATE, Fixed(8), STATE], true),
+        _ => return false,
+    };
+    let mut at = 1_usize;
+    loop {
+        for field in fields {
+            let size = match field {
+                Fixed(size) => *size,
+                Sized => match body.get(at..).and_then(<[u8]>::first_chunk) {
+                    Some(size) => usize::try_from(u64::from_le_bytes(*size)).unwrap_or(usize::MAX).saturating_add(8),
+                    None => 8,
+                },
+            };
+            at = at.saturating_add(size);
+            if at > length || at > body.len() {
+                return at <= length;
+            }
+        }
+        if !repeated || at == length {
+            return at == length;
+        }
+    }
 }
 
 /// Returns the old and new bytes of each step that overwrites its file, by step number.
@@ -247,7 +310,7 @@ impl FrameReader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{JournalFrame, JournalStep, PathState, RECORD_HEADER, decode_record};
+    use super::{JournalFrame, JournalStep, PathState, RECORD_HEADER, decode_record, is_torn};
     use emendate_core::ContentId;
 
     fn record() -> (Vec<JournalFrame>, Vec<u8>) {
@@ -277,19 +340,43 @@ mod tests {
             let (read, whole) = decode_record(&bytes[..end]).unwrap();
             assert!(whole <= end && decode_record(&bytes[..whole]).unwrap().0 == read);
             assert!(read.len() < all.len() && all.starts_with(&read), "cut at {end}");
+            assert!(is_torn(&bytes[whole..end]), "cut at {end}");
         }
         assert_eq!((decode_record(b"something else"), decode_record(b"emendate record 2\n")), (None, None));
-        assert_eq!(decode_record(&[&[0; 18][..], &JournalFrame::Abort.encode()].concat()), Some((Vec::new(), 0)));
+        let without_header = [&[0; 18][..], &JournalFrame::Abort.encode()].concat();
+        assert_eq!(decode_record(&without_header), Some((Vec::new(), without_header.len())));
     }
 
     #[test]
-    fn flipped_bit_ends_the_record() {
+    fn lost_write_is_torn() {
         let (all, bytes) = record();
+        let mut from = RECORD_HEADER.len();
+        for frame in all {
+            let end = from + frame.encode().len();
+            for kept in [0, (end - from) / 2] {
+                let mut bytes = bytes.clone();
+                bytes[from + kept..end].fill(0);
+                let (_, whole) = decode_record(&bytes).unwrap();
+                assert_eq!((whole, is_torn(&bytes[whole..])), (from, true), "{frame:?} from {kept}");
+            }
+            from = end;
+        }
+    }
+
+    #[test]
+    fn flipped_bit_ends_the_record_and_is_damage() {
+        let (all, bytes) = record();
+        // The numbers of a list of steps need not be preserved: a longer one looks like one that was cut.
+        let longer = bytes.len() - JournalFrame::Settled(vec![0, 2]).encode().len();
         for at in RECORD_HEADER.len()..bytes.len() {
-            let mut bytes = bytes.clone();
-            bytes[at] ^= 1;
-            let (read, _) = decode_record(&bytes).unwrap();
-            assert!(read.len() < all.len() && all.starts_with(&read), "flipped at {at}");
+            for bit in 0..8 {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= 1 << bit;
+                let (read, whole) = decode_record(&bytes).unwrap();
+                assert!(read.len() < all.len() && all.starts_with(&read), "flipped at {at}");
+                let is_longer = (longer..longer + 4).contains(&at);
+                assert!(is_longer || !is_torn(&bytes[whole..]), "bit {bit} at {at}");
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use emendate_os::fs::{AtFlags, Mode, OFlags};
 use emendate_os::io::Errno;
 
 use super::journal::{self, Journal, OpenRecord};
-use super::journal_frame::{JournalFrame, JournalStep, decode_record, overwritten, settled};
+use super::journal_frame::{JournalFrame, JournalStep, decode_record, is_torn, overwritten, settled};
 use super::parent_dir::{self, DirKey, ParentDir};
 use super::temp::{self, TempOwner};
 use super::{LocalStore, fd_budget, sys};
@@ -160,7 +160,8 @@ impl LocalStore {
         let (Some(file), Some(batch)) = (journal.lock_orphan(name)?, journal::batch_of(name)) else {
             return Ok(());
         };
-        let Some((frames, end)) = decode_record(&read_whole(&file)?) else {
+        let bytes = read_whole(&file)?;
+        let Some((frames, end)) = decode_record(&bytes) else {
             return Err(SkipReason::Failed("It is of another version.".to_owned()));
         };
         let steps = frames
@@ -173,6 +174,9 @@ impl LocalStore {
             if let JournalFrame::TempDir(path) | JournalFrame::CreatedDir(path) = frame {
                 self.find_root(path).ok_or_else(|| SkipReason::Elsewhere(path.clone()))?;
             }
+        }
+        if !is_torn(&bytes[end..]) {
+            return Err(SkipReason::Failed(damaged(batch, end)));
         }
         let forward = if let Some(steps) = steps {
             self.finish_or_undo(&mut OpenRecord { batch, file: &file, end }, steps, &frames, out)?
@@ -254,14 +258,21 @@ impl LocalStore {
         // An earlier recovery that has settled a step has chosen the direction.
         if !back && settled.is_empty() {
             let state = |index: &usize| match recovered.step(false, *index) {
-                Some(step) => step.state(),
+                Some(step) => step.state().map_err(|errno| failed_step(&steps[*index], &errno.into())),
                 None => Ok(StepState::Unreachable),
             };
             let states: Vec<StepState> = open.iter().map(state).collect::<Result<_, _>>()?;
             back = abort_if_blocked(record, steps, &states, out)?;
         }
-        for step in open.iter().filter_map(|index| recovered.step(back, *index)) {
-            step.finish_step(out)?;
+        // A step that fails does not keep the others from being made.
+        let mut left: Vec<(usize, SkipReason)> = Vec::new();
+        for index in &open {
+            match recovered.step(back, *index).map(|step| step.finish_step(out)) {
+                Some(Ok(())) => {}
+                Some(Err(reason)) => left.push((*index, failed_step(&steps[*index], &reason))),
+                None if is_removed_dir(&steps[*index], frames) => {}
+                None => left.push((*index, SkipReason::Failed(missing_dir(&steps[*index], back)))),
+            }
         }
         for folder in dirs.open.iter().filter(|folder| folder.readable) {
             sys::fsync(&folder.fd)?;
@@ -270,16 +281,14 @@ impl LocalStore {
             // Also with steps that are left: nothing will remain of the call.
             out.undone.push(UndoneCall::new(steps));
         }
-        let is_left =
-            |index: &&usize| recovered.step(back, **index).is_none() && !is_removed_dir(&steps[**index], frames);
-        let left: Vec<usize> = open.iter().filter(is_left).copied().collect();
-        if let Some(first) = left.first() {
-            let is_done = |index: &&usize| left.binary_search(index).is_err();
-            let done: Vec<u32> = open.iter().filter(is_done).filter_map(|index| u32::try_from(*index).ok()).collect();
+        if !left.is_empty() {
+            let is_left = |index: &usize| left.iter().any(|(other, _)| other == index);
+            let done: Vec<u32> =
+                open.iter().filter(|index| !is_left(index)).filter_map(|index| u32::try_from(*index).ok()).collect();
             if !done.is_empty() {
                 record.append(&JournalFrame::Settled(done))?;
             }
-            return Err(SkipReason::Failed(missing_dir(&steps[*first], back)));
+            return Err(left.swap_remove(0).1);
         }
         Ok(!back)
     }
@@ -324,6 +333,20 @@ impl LocalStore {
 fn is_removed_dir(step: &JournalStep, frames: &[JournalFrame]) -> bool {
     let parent = step.path.parent();
     frames.iter().any(|frame| matches!(frame, JournalFrame::CreatedDir(path) if parent == Some(path)))
+}
+
+/// Describes a record of which a part cannot be read.
+fn damaged(batch: u32, end: usize) -> String {
+    format!(
+        "It is damaged after {end} bytes, so nothing is done by it. The record and its temporary files, \
+         `.NAME.{batch:08x}*.txn~` beside the files NAME of its call, may have the only copy of what those contained \
+         before: a person should compare them, and then remove the record."
+    )
+}
+
+/// Describes a step that failed.
+fn failed_step(step: &JournalStep, reason: &SkipReason) -> SkipReason {
+    SkipReason::Failed(format!("{}: {}", error::show(&step.path), reason.describe()))
 }
 
 /// Describes a step that is left because its directory is missing.

@@ -158,6 +158,9 @@ fn random() -> Result<u64> {
     getrandom::u64().map_err(|_| Errno::IO)
 }
 
+/// Length of the longest name that is given to a file.
+pub(super) const NAME_BYTES_MAX: usize = 254;
+
 /// Suffixes of the temporary names of a single file, and of a batch.
 const SINGLE_SUFFIX: &str = ".tmp~";
 const BATCH_SUFFIX: &str = ".txn~";
@@ -171,14 +174,17 @@ fn temp_name(target: &OsStr, batch: Option<u32>, random: u64) -> OsString {
         None => format!(".{random:016x}{SINGLE_SUFFIX}"),
         Some(batch) => format!(".{batch:08x}{:08x}{BATCH_SUFFIX}", random & u64::from(u32::MAX)),
     };
-    let mut keep = target.as_bytes();
-    let room = 253 - tail.len();
-    if keep.len() > room {
-        // Cuts at the start of a UTF-8 sequence, not within a character.
-        let is_end = |end: &usize| keep.get(*end).is_none_or(|byte| byte & 0b1100_0000 != 0b1000_0000);
-        keep = &keep[..(0..=room).rev().find(is_end).unwrap_or(0)];
-    }
+    let keep = shortened(target.as_bytes(), NAME_BYTES_MAX - 1 - tail.len());
     OsString::from_vec([b".", keep, tail.as_bytes()].concat())
+}
+
+/// Returns the beginning of a name that has at most `room` bytes, and does not end within a character.
+pub(super) fn shortened(name: &[u8], room: usize) -> &[u8] {
+    if name.len() <= room {
+        return name;
+    }
+    let is_end = |end: &usize| name.get(*end).is_none_or(|byte| byte & 0b1100_0000 != 0b1000_0000);
+    &name[..(0..=room).rev().find(is_end).unwrap_or(0)]
 }
 
 /// Owner of a temporary file, according to its name.

@@ -35,8 +35,8 @@ pub(super) fn next_number(connection: &Connection, least: u64) -> rusqlite::Resu
     Ok(least.max(highest.saturating_add(1)).cast_signed())
 }
 
-/// Inserts an operation and the records of its session. Returns `None`, writing nothing, if another operation already
-/// undoes what this one would.
+/// Inserts an operation and the records of its session. Returns `None`, writing nothing, if an operation in effect
+/// already undoes what this one would.
 pub(super) fn log(
     connection: &Connection,
     operation: &Operation,
@@ -182,21 +182,26 @@ fn unpack_operation_ids(blob: Option<&[u8]>) -> FromSqlResult<Vec<OperationId>> 
     Ok(ids)
 }
 
-/// True if no other operation undoes what this one would.
+/// True if what this operation would undo is in effect.
 fn is_not_taken_back(connection: &Connection, operation: &Operation) -> rusqlite::Result<bool> {
     for taken in operation.undoes() {
-        if undone_by(connection, taken)?.is_some() {
+        let (mut last, mut is_undone) = (taken.number.cast_signed(), false);
+        // Each operation was undone by a later one.
+        while let Some(by) = undone_by(connection, last)?.filter(|by| *by > last) {
+            (last, is_undone) = (by, !is_undone);
+        }
+        if is_undone {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// Returns the number of the operation that undoes `taken`, according to its row.
-fn undone_by(connection: &Connection, taken: OperationId) -> rusqlite::Result<Option<i64>> {
+/// Returns the number of the operation that undoes this one, according to its row.
+fn undone_by(connection: &Connection, number: i64) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached("SELECT undone FROM operations WHERE number=?1")?
-        .query_row([taken.number.cast_signed()], |row| row.get(0))
+        .query_row([number], |row| row.get(0))
         .optional()
         .map(Option::flatten)
 }
@@ -318,13 +323,13 @@ pub(super) fn newest(connection: &Connection) -> rusqlite::Result<Option<Operati
 pub(super) fn operations(connection: &Connection, filter: &OperationFilter<'_>) -> rusqlite::Result<Vec<LogEntry>> {
     let sql = format!(
         "SELECT {OPERATION_COLUMNS} FROM operations WHERE pending>=0 AND (?1 IS NULL OR session=?1) AND number<?2
-         AND (?5 IS NULL AND tool<>?6 OR tool=?5) AND (?3 IS NULL OR number IN (SELECT operation FROM touched WHERE path=?3 OR moved_from=?3))
+         AND (?5 IS NULL AND tool<>?6 OR tool=?5) AND (?7 IS NULL OR at>=?7) AND (?3 IS NULL OR number IN (SELECT operation FROM touched WHERE path=?3 OR moved_from=?3))
          ORDER BY number DESC LIMIT ?4"
     );
     let below = filter.below.map_or(i64::MAX, |below| i64::try_from(below).unwrap_or(i64::MAX));
     let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
     let mut query = connection.prepare_cached(&sql)?;
-    let mut rows = query.query(params![filter.session, below, filter.path, limit, filter.tool, TURN])?;
+    let mut rows = query.query(params![filter.session, below, filter.path, limit, filter.tool, TURN, filter.since])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         found.push(read(connection, row)?);

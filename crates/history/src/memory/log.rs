@@ -286,6 +286,7 @@ fn is_pending(entry: &MemoryLogEntry, id: OperationId) -> bool {
 fn is_wanted(filter: &OperationFilter<'_>, logged: &LogEntry) -> bool {
     filter.session.is_none_or(|session| logged.operation.session == session)
         && filter.tool.map_or(logged.operation.tool != TURN, |tool| logged.operation.tool == tool)
+        && filter.since.is_none_or(|since| logged.at >= since)
         && filter.below.is_none_or(|below| logged.id.number < below)
         && filter.path.is_none_or(|path| {
             let mut files = logged.operation.files.iter();
@@ -364,9 +365,18 @@ impl MemoryHistoryState {
         known.collect()
     }
 
-    /// True if an operation that was not aborted undoes this one.
+    /// True if an operation in effect undoes this one.
     fn is_taken_back(&self, taken: OperationId) -> bool {
-        self.operations.iter().any(|entry| entry.logged.id == taken && entry.logged.undone_by.is_some())
+        let (mut last, mut is_undone) = (taken, false);
+        // The operations are in the order of the log, and each was undone by a later one.
+        for entry in &self.operations {
+            if entry.logged.id == last
+                && let Some(by) = entry.logged.undone_by
+            {
+                (last, is_undone) = (by, !is_undone);
+            }
+        }
+        is_undone
     }
 
     /// Updates, for each operation that this one would undo, which operation undoes it: the newest that was not

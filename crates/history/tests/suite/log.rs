@@ -135,6 +135,11 @@ fn filters(open: Open<'_>) {
     assert_eq!(numbers(OperationFilter { below: Some(3), ..any }), [2, 1]);
     assert_eq!(numbers(OperationFilter { session: Some("a"), ..any }), [4, 3, 1]);
     assert_eq!(numbers(OperationFilter { path: Some(b"/x"), ..any }), [5, 4, 2, 1]);
+    let all = store.operations(&any).unwrap();
+    let since = all[1].at;
+    let later: Vec<u64> = all.iter().filter(|it| it.at >= since).map(|it| it.id.number).collect();
+    assert_eq!(numbers(OperationFilter { since: Some(since), ..any }), later);
+    assert!(numbers(OperationFilter { since: Some(i64::MAX), ..any }).is_empty());
     assert_eq!(
         numbers(OperationFilter { path: Some(b"/x"), session: Some("b"), below: Some(5), limit: 1, ..any }),
         [2]

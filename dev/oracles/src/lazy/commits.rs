@@ -3,7 +3,6 @@
 use crate::feed;
 use crate::luck::Luck;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Commits of a repository that are examined, the newest first.
 const COMMITS_MAX: usize = 4_000;
@@ -123,8 +122,8 @@ impl Commits {
     }
 
     fn git(&self, arguments: &[&str]) -> Result<String, String> {
-        let mut git = Command::new("git");
-        git.arg("-C").arg(&self.repository).args(arguments);
+        let mut git = external::git(&self.repository);
+        git.args(arguments);
         // Ignore the user's settings.
         git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         let done = feed(&mut git, "").map_err(|error| format!("git: {error}"))?;

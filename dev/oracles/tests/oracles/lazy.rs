@@ -5,13 +5,12 @@ use external::has;
 use oracles::lazy::{self, CUTS, Kind, Row, Source};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 fn commit(repository: &Path, text: &str) {
     fs::write(repository.join("steps.py"), text).unwrap();
     let run = |arguments: &[&str]| {
-        let mut git = Command::new("git");
-        git.arg("-C").arg(repository).args(["-c", "user.name=a", "-c", "user.email=a@b.c"]).args(arguments);
+        let mut git = external::git(repository);
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b.c"]).args(arguments);
         assert!(git.output().unwrap().status.success(), "{arguments:?}");
     };
     if !repository.join(".git").exists() {

@@ -20,7 +20,8 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::EDITS_PER_CALL_MAX;
 use crate::locate::op::{
-    ExpectedMatches, FileAction, FileRequest, Locator, Op, OpOrder, Request, TextNames, TextQuery, normalize_text,
+    ExpectedMatches, FileAction, FileRequest, Locator, Op, OpOrder, Request, TextNames, TextQuery, describe_sameness,
+    normalize_text,
 };
 use crate::work;
 use std::collections::HashMap;
@@ -76,7 +77,8 @@ impl SearchReplaceBlock {
             ..TextQuery::new(&self.search, ExpectedMatches::Unique)
         };
         if find.old == text {
-            let what = format!("Line {} of the request: the block's two parts are exactly the same.", self.at);
+            let how = describe_sameness(&self.search, &self.replace);
+            let what = format!("Line {} of the request: the block's two parts {how}.", self.at);
             return Err(Error::new(Code::EditNoChange, what)
                 .next("Omit the block, or write the new text into its second part.")
                 .fact("line", self.at));

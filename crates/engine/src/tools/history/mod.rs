@@ -152,7 +152,8 @@ fn fitting(
     limit: usize,
 ) -> Result<Vec<(usize, LogEntry)>> {
     let (session, path) = (args.session.as_deref(), safe_path.map(key));
-    let filter = OperationFilter { session, path, ..OperationFilter::newest(limit) };
+    let since = args.since.as_deref().map(micros_of).transpose()?;
+    let filter = OperationFilter { session, path, since, ..OperationFilter::newest(limit) };
     let roots = 0..context.root_count();
     let found = roots.map(|root| context.history(root).operations(&filter)).collect::<Result<_>>()?;
     Ok(newest_first(found, |logged: &LogEntry| logged.at, limit))
@@ -167,28 +168,17 @@ fn list_operations(
     let wanted = args.limit.unwrap_or(LISTED_DEFAULT);
     let most = wanted.min(LISTED_MAX);
     let since = args.since.as_deref().map(micros_of).transpose()?;
-    let (mut reached, mut turns) = (false, TurnIndex::default());
+    let mut turns = TurnIndex::default();
     let (mut text, mut rows, mut bytes) = (String::new(), Vec::new(), 0);
-    // A clock may have been wrong for some operations, so the first one before that moment does not end the list.
-    let walked = if since.is_some() { LISTED_MAX } else { most };
     let (from, session) = (args.from.as_deref(), args.session.as_deref());
-    let page = HistoryQuery { from, session, path: path.map(key), most: walked };
+    let page = HistoryQuery { from, session, path: path.map(key), since, most };
     let next = newest_operations(context, page, |root, logged| {
-        if since.is_some_and(|since| logged.at < since) {
-            reached = true;
-            return Ok(ControlFlow::Continue(()));
-        }
-        if rows.len() == most {
-            reached = false;
-            return Ok(ControlFlow::Break(()));
-        }
         let status = operation_status(context, root, &logged)?;
         let turn = turns.turn_of(context, root, &logged)?;
         let (line, row) = (one_line(&logged, status), row(&logged, status, turn.as_ref()));
         bytes += row.to_string().len() + 1;
         let full = text.len() + line.len() + LAST_LINE_CHARS > limits.text || bytes + LAST_LINE_CHARS > limits.data;
         if full && !rows.is_empty() {
-            reached = false;
             return Ok(ControlFlow::Break(()));
         }
         text.push_str(&line);
@@ -199,8 +189,8 @@ fn list_operations(
         text.push_str("No operation in the history matches.\n");
     }
     let mut data = Map::new();
-    // A list that the caller limited needs no note about further operations.
-    if let Some(next) = next.filter(|_| !reached) {
+    if let Some(next) = next {
+        // A list that the caller limited needs no note about further operations.
         if rows.len() < wanted {
             let _ = writeln!(
                 text,

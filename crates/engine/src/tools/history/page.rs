@@ -48,6 +48,8 @@ pub(crate) struct HistoryQuery<'a> {
     pub(crate) session: Option<&'a str>,
     /// The file that they changed; `None` for all.
     pub(crate) path: Option<&'a [u8]>,
+    /// The time of the first of them, in microseconds since the epoch; `None` for all.
+    pub(crate) since: Option<i64>,
     /// The maximum number of operations.
     pub(crate) most: usize,
 }
@@ -182,7 +184,7 @@ pub(crate) fn newest_operations(
     page: HistoryQuery<'_>,
     mut take: impl FnMut(usize, LogEntry) -> Result<ControlFlow<()>>,
 ) -> Result<Option<String>> {
-    let HistoryQuery { from, session, path, most } = page;
+    let HistoryQuery { from, session, path, since, most } = page;
     let roots = context.root_count();
     let mut below = from.map_or_else(|| Some(vec![None; roots]), |from| cursor(from, roots)).ok_or_else(|| {
         Error::new(Code::CallInvalid, "There is no such page of the history.").next("Begin with the first one.")
@@ -190,7 +192,7 @@ pub(crate) fn newest_operations(
     let mut is_broken = false;
     let mut heads = Vec::with_capacity(roots);
     for (root, below) in below.iter().enumerate() {
-        let filter = OperationFilter { session, path, below: *below, limit: most.saturating_add(1), tool: None };
+        let filter = OperationFilter { session, path, since, below: *below, limit: most.saturating_add(1), tool: None };
         heads.push(context.history(root).operations(&filter)?.into_iter().peekable());
     }
     for _ in 0..most {

@@ -181,6 +181,7 @@ impl Review<'_> {
             from: query.from.as_deref(),
             session: query.session.as_deref(),
             path: safe_path.as_ref().map(key),
+            since: None,
             most: query.most,
         };
         let mut found = Vec::with_capacity(query.most.min(256));

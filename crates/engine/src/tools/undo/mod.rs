@@ -302,7 +302,8 @@ fn mark_taken_back(call: Call<'_>, origin: CallOrigin<'_>, root: usize, nothing:
 fn is_still_done(context: &Context, root: usize, all: &[LogEntry]) -> Result<()> {
     for logged in all {
         let now = context.history(root).operation(logged.id.into())?;
-        if now.is_none_or(|now| now.undone_by.is_some()) {
+        // An undo that was undone itself may have been there before.
+        if now.is_none_or(|now| now.undone_by != logged.undone_by) {
             let what = format!("Operation {} was undone by another process at the same moment.", logged.id);
             return Err(Error::new(Code::ConflictRaced, what).next(
                 Advice::named("Call {history()} to see the operations, then repeat the call.").or("Repeat the call."),

@@ -1,6 +1,7 @@
 //! One step of a transaction during recovery: its state, and its completion or reversal.
 
 use emendate_os::fd::BorrowedFd;
+use emendate_os::ffi::{OsStrExt, OsStringExt};
 use std::ffi::{OsStr, OsString};
 
 use emendate_core::ContentId;
@@ -220,9 +221,9 @@ impl StepRecovery<'_> {
     }
 
     fn copy_name(&self) -> OsString {
-        let mut copy = self.name.to_owned();
-        copy.push(format!(".conflict-{:08x}", self.batch));
-        copy
+        let tail = format!(".conflict-{:08x}", self.batch);
+        let name = temp::shortened(self.name.as_bytes(), temp::NAME_BYTES_MAX - tail.len());
+        OsString::from_vec([name, tail.as_bytes()].concat())
     }
 
     fn report_copy(&self, copy: &mut OsString, out: &mut RecoveryReport) {
@@ -241,27 +242,36 @@ impl StepRecovery<'_> {
         if at_name == self.want {
             return Ok(());
         }
-        let file = match sys::openat(self.folder, self.name, OVERWRITE, Mode::empty()) {
-            Err(Errno::NOENT) => return Ok(()),
-            other => other?,
-        };
-        if !matches!(at_name, PathState::File { .. }) || !is_torn(&read_whole(&file)?, from, want) {
-            let mut copy = self.copy_name();
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            match sys::openat(self.folder, &copy, flags, Mode::from_raw_mode(0o600)) {
-                Ok(kept) => replace_bytes(&kept, &[want], true)?,
-                // Left by a recovery that was killed.
-                Err(Errno::EXIST) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-            self.report_copy(&mut copy, out);
-            return Ok(());
+        if !matches!(at_name, PathState::File { .. }) {
+            return self.keep_bytes(want, out);
+        }
+        let file = sys::openat(self.folder, self.name, OVERWRITE, Mode::empty())?;
+        if !is_torn(&read_whole(&file)?, from, want) {
+            return self.keep_bytes(want, out);
         }
         replace_bytes(&file, &[want], true)?;
         if let PathState::File { mode, .. } = self.want {
             sys::fchmod(&file, sys::mode(mode))?;
         }
         self.report_done(out);
+        Ok(())
+    }
+
+    /// Keeps our version of a file that was to be overwritten, and that another program changed, replaced or removed.
+    fn keep_bytes(&self, want: &[u8], out: &mut RecoveryReport) -> std::result::Result<(), SkipReason> {
+        let mut copy = self.copy_name();
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match sys::openat(self.folder, &copy, flags, Mode::from_raw_mode(0o600)) {
+            Ok(kept) => replace_bytes(&kept, &[want], true)?,
+            // Left by a recovery that was killed.
+            Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        self.report_copy(&mut copy, out);
+        out.notes.push(format!(
+            "If {} had other names (hard links), they may have its former content, the new one, or a mix of both.",
+            error::show(&self.step.path)
+        ));
         Ok(())
     }
 }

@@ -71,6 +71,62 @@ fn unrecoverable_contents_are_kept_next_to_the_file() {
     assert!(kept > 0);
 }
 
+/// Changes of the file with two names, which the call writes in place: each is kept, the rest of the call is whole, and
+/// what could not be done is reported.
+#[test]
+fn changed_file_with_several_names_does_not_block_recovery() {
+    let changes: [fn(&Path); 6] = [
+        |path| std::fs::write(path, "saved in place").unwrap(),
+        |path| {
+            std::fs::remove_file(path).unwrap();
+            std::fs::write(path, "saved as a new file").unwrap();
+        },
+        |path| std::fs::remove_file(path).unwrap(),
+        |path| {
+            std::fs::remove_file(path).unwrap();
+            std::fs::create_dir(path).unwrap();
+        },
+        |path| {
+            std::fs::remove_file(path).unwrap();
+            std::os::unix::fs::symlink("mode", path).unwrap();
+        },
+        |path| {
+            let text = [&std::fs::read(path).unwrap()[..], b", and an appended line"].concat();
+            std::fs::write(path, text).unwrap();
+        },
+    ];
+    let Course { before, after, calls, .. } = course(BATCH, Durability::Power);
+    for (number, change) in changes.into_iter().enumerate() {
+        let mut reported = 0;
+        for call in 0..calls {
+            let fixture = JournaledRoot::new();
+            let local = fixture.open();
+            let prepared = Prepared::new(&local, &fixture.root, BATCH);
+            let _ = run(&[(call, InjectedFault::Dead)], || prepared.go(&local, Durability::Power));
+            change(&fixture.root.join("h"));
+            let saved = fixture.tree().remove(Path::new("h"));
+            let done = fixture.open().recover().unwrap();
+            let why = format!("change {number} after call {call}: {done:?}");
+            assert_eq!(fixture.tree().remove(Path::new("h")), saved, "{why}");
+            let now = rest(&fixture.tree(), &["h", "h2"]);
+            assert!(now == rest(&before, &["h", "h2"]) || now == rest(&after, &["h", "h2"]), "{why}\n{now:#?}");
+            for copy in &done.conflicts {
+                reported += 1;
+                assert!(copy.symlink_metadata().is_ok() && done.notes.iter().any(|note| note.contains("/h ")), "{why}");
+            }
+            if number != 0 && number != 5 {
+                // The old file has only its other name now, and may be torn there.
+                let twin = std::fs::read_to_string(fixture.root.join("h2")).unwrap();
+                let is_whole = ["text of two names, and a long one too", "new text of both names"].contains(&&*twin);
+                assert!(is_whole || done.notes.iter().any(|note| note.contains("hard links")), "{why}: {twin}");
+            }
+            assert!(fixture.open().recover().unwrap().is_empty(), "{why}");
+            fixture.clean(&fixture.open(), &why);
+        }
+        assert!(reported > 0, "change {number}");
+    }
+}
+
 #[test]
 fn records_of_live_processes_and_other_roots_are_left_alone() {
     let fixture = JournaledRoot::new();

@@ -144,3 +144,51 @@ fn files_of_an_open_record_are_not_changed() {
     assert_eq!(stage(&near, "new").unwrap_err().code(), Code::ConflictRaced);
     assert!(other.root.join("new").exists());
 }
+
+/// Every byte of a record is damaged in turn, while the call is half done: the displaced files are the only copies of
+/// what was there before.
+#[test]
+fn damaged_record_stays_with_its_temporary_files() {
+    let fixture = died_at(middle_rename(&course(BATCH, Durability::Power)));
+    let record = std::fs::read_dir(fixture.journal()).unwrap().next().unwrap().unwrap().path();
+    let (bytes, before) = (std::fs::read(&record).unwrap(), fixture.tree());
+    assert!(before.keys().any(|path| path.to_string_lossy().ends_with(".txn~")));
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x11;
+        std::fs::write(&record, &damaged).unwrap();
+        let local = fixture.open();
+        let done = local.recover().unwrap();
+        assert!(matches!(&done.notes[..], [note] if note.contains("and stays: It is ")), "byte {at}: {done:?}");
+        assert_eq!(local.unfinished_calls(), done.notes);
+        assert_eq!(fixture.tree(), before, "byte {at}");
+        assert_eq!(std::fs::read(&record).unwrap(), damaged, "byte {at}");
+    }
+    std::fs::write(&record, &bytes).unwrap();
+    assert!(fixture.open().recover().unwrap().notes.is_empty());
+}
+
+/// A file that may not be opened after the crash keeps only its own change from being made.
+#[test]
+fn step_that_fails_does_not_stop_the_others() {
+    let course = course(BATCH, Durability::Power);
+    let fixture = died_at(middle_rename(&course));
+    let local = fixture.open();
+    let names = run(&[], || local.recover().unwrap()).names;
+    let opened = |last: &str| names.iter().rposition(|name| *name == last).unwrap();
+    let fixture = died_at(middle_rename(&course));
+    let local = fixture.open();
+    // The last file that is opened is the one with two names, which is written in place.
+    let fault = (opened("pwritev"), InjectedFault::Once(Errno::ACCESS));
+    let done = run(&[fault], || local.recover().unwrap()).result;
+    assert!(matches!(&done.notes[..], [note] if note.contains("/h: ")), "{done:?}");
+    let (now, whole) =
+        (files(&fixture.tree()), |path: &std::path::Path| !path.starts_with("h") && !path.starts_with("h2"));
+    let others =
+        |tree: &super::Tree| -> super::Tree { files(tree).into_iter().filter(|(path, _)| whole(path)).collect() };
+    assert!(others(&now) == others(&course.before) || others(&now) == others(&course.after), "{now:#?}");
+    drop(local);
+    fixture.open().recover().unwrap();
+    let now = seen(&fixture.tree());
+    assert!(now == course.before || now == course.after, "{now:#?}");
+}
