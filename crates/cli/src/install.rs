@@ -76,6 +76,9 @@ fn finish(context: &CliContext<'_>, plan: &ClientPlan) -> Result<u8> {
         let answer = Answer { text: head, data, ..Answer::default() };
         return Ok(output::json(&Reply::new(Ok(answer), SeedCodes::None, ReplyLimits::default(), ""), ""));
     }
+    if output::is_quiet() {
+        return Ok(0);
+    }
     let mut out = styled::stdout();
     let listed = done.iter().try_for_each(|applied| applied.print(&mut out));
     let rest = listed.and_then(|()| plan.notes.iter().try_for_each(|line| out.plain(line)));

@@ -33,7 +33,8 @@ pub(crate) fn choose_quiet(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
 
-fn is_quiet() -> bool {
+/// True if they are not.
+pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 

@@ -1,6 +1,7 @@
 //! Hooks of ours in clients' settings, and the denial of built-in tools there.
 
 use crate::json::JsonFile;
+use crate::record::without_mark;
 use emendate_core::Result;
 use serde_json::{Value, json};
 
@@ -230,7 +231,7 @@ impl ClientSettings {
         let mut out = text.to_owned();
         let Some(path) = self.denied else { return Ok(out) };
         for tool in tools {
-            out = JsonFile::parse(&out, name)?.remove_item(&path, &Value::from(tool.clone()))?;
+            out = JsonFile::parse(&out, name)?.remove_item(&path, |it| it == tool)?;
         }
         Ok(out)
     }
@@ -252,7 +253,10 @@ impl ClientSettings {
             if let Some(matcher) = hook.matcher {
                 entry["matcher"] = matcher.into();
             }
-            if hook.entries(&text, name)? == [entry.clone()] {
+            if let [known] = &*hook.entries(&text, name)?
+                && known.get("matcher") == entry.get("matcher")
+                && contains(known, &entry)
+            {
                 continue;
             }
             text = hook.remove(&text, name)?;
@@ -278,17 +282,23 @@ impl ClientSettings {
         Ok(programs)
     }
 
-    /// Returns the settings without those hooks, whatever their program.
+    /// Returns the settings without those hooks, whatever their program. `original` is the file before the first
+    /// installation, if that is known: its version stays.
     ///
     /// Errors: as [`Client::install`](crate::Client::install).
-    pub fn unhook(&self, text: &str, name: &str) -> Result<String> {
+    pub fn unhook(&self, text: &str, original: Option<&str>, name: &str) -> Result<String> {
         let removed = self.hooks.iter().try_fold(text.to_owned(), |text, hook| hook.remove(&text, name))?;
         let is_left = |version: &u64| is_version_only(&removed, *version, name);
-        if removed != text && self.version.as_ref().is_some_and(is_left) {
+        if removed != text && self.version.as_ref().is_some_and(is_left) && !original.is_some_and(has_version) {
             return JsonFile::parse(&removed, name)?.remove(&[VERSION]);
         }
         Ok(removed)
     }
+}
+
+/// True for a file that names its version.
+fn has_version(text: &str) -> bool {
+    JsonFile::parse(without_mark(text), "").is_ok_and(|json| json.get(&[VERSION]).is_ok_and(|it| it.is_some()))
 }
 
 /// Field with the version of a file of hooks.
@@ -301,6 +311,24 @@ fn is_version_only(text: &str, version: u64, name: &str) -> bool {
     // A number is read with its spelling, as a text.
     let version = version.to_string();
     fields.len() == 1 && fields.get(VERSION).and_then(Value::as_str) == Some(&*version)
+}
+
+/// Returns the commands of an entry, whatever its form: people add theirs to an entry of ours.
+fn commands_in(entry: &Value) -> &[Value] {
+    entry["hooks"].as_array().map_or(std::slice::from_ref(entry), Vec::as_slice)
+}
+
+/// True if a value has everything that `wanted` has: people add settings such as a time limit.
+fn contains(value: &Value, wanted: &Value) -> bool {
+    match (value, wanted) {
+        (Value::Object(fields), Value::Object(wanted)) => {
+            wanted.iter().all(|(name, wanted)| fields.get(name).is_some_and(|value| contains(value, wanted)))
+        }
+        (Value::Array(items), Value::Array(wanted)) => {
+            items.len() == wanted.len() && items.iter().zip(wanted).all(|(value, wanted)| contains(value, wanted))
+        }
+        _ => value == wanted,
+    }
 }
 
 /// Returns the command of an entry, whatever its form.
@@ -325,24 +353,52 @@ impl ClientHook {
         format!(" --quiet hook {}", self.moment)
     }
 
-    /// Returns our entries for this event.
+    /// Returns the entries for this event.
+    fn list(&self, json: &JsonFile<'_>) -> Result<Vec<Value>> {
+        let list = json.get(&["hooks", self.event])?.map(|found| found.value());
+        Ok(list.as_ref().and_then(Value::as_array).cloned().unwrap_or_default())
+    }
+
+    /// Returns our commands for this event, each in an entry without commands of others.
     fn entries(&self, text: &str, name: &str) -> Result<Vec<Value>> {
-        let list = JsonFile::parse(text, name)?.get(&["hooks", self.event])?.map(|found| found.value());
-        let list = list.as_ref().and_then(Value::as_array).into_iter().flatten();
-        Ok(list.filter(|entry| self.is_entry(entry)).cloned().collect())
+        let mut out = Vec::new();
+        for entry in self.list(&JsonFile::parse(text, name)?)? {
+            for command in commands_in(&entry).iter().filter(|command| self.is_ours(command)) {
+                let mut own = entry.clone();
+                if let Some(commands) = own.get_mut("hooks") {
+                    *commands = json!([command]);
+                }
+                out.push(own);
+            }
+        }
+        Ok(out)
     }
 
-    /// Returns the text without our entries for this event.
+    /// Returns the text without our commands for this event.
     fn remove(&self, text: &str, name: &str) -> Result<String> {
-        let entries = self.entries(text, name)?;
-        entries.iter().try_fold(text.to_owned(), |text, entry| {
-            JsonFile::parse(&text, name)?.remove_item(&["hooks", self.event], entry)
-        })
+        let mut text = text.to_owned();
+        while let Some(less) = self.remove_first(&JsonFile::parse(&text, name)?)? {
+            text = less;
+        }
+        Ok(text)
     }
 
-    /// True for an entry of the settings that an installation wrote.
-    fn is_entry(&self, entry: &Value) -> bool {
-        let command = command_of(entry).unwrap_or_default();
+    /// Returns the text without the first of our commands for this event; `None` if there is none.
+    fn remove_first(&self, json: &JsonFile<'_>) -> Result<Option<String>> {
+        let is_ours = |command: &Value| self.is_ours(command);
+        let list = self.list(json)?;
+        let Some(nth) = list.iter().position(|entry| commands_in(entry).iter().any(is_ours)) else { return Ok(None) };
+        let removed = match commands_in(&list[nth]) {
+            [_] => json.remove_item(&["hooks", self.event], |entry| *entry == list[nth]),
+            // The commands of others in the same entry stay.
+            _ => json.remove_item(&["hooks", self.event, &nth.to_string(), "hooks"], is_ours),
+        };
+        removed.map(Some)
+    }
+
+    /// True for a command that an installation wrote.
+    fn is_ours(&self, command: &Value) -> bool {
+        let command = command["command"].as_str().unwrap_or_default();
         // Earlier versions had no `--quiet`.
         command.contains(&self.words()) || command.contains(&format!(" hook {} --as ", self.moment))
     }

@@ -1,12 +1,13 @@
 //! JSON with comments, edited by splices: existing text is never printed again.
 
-use crate::invalid_file;
-use crate::layout::{JsonLayout, indent, rest_of_line, skip_blanks};
+use crate::layout::{JsonLayout, ends_in_line_comment, indent, rest_of_line, skip_blanks};
+use crate::{invalid_file, unverified};
 use emendate_core::Result;
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value};
+use std::ops::Range;
 
 /// Syntax that clients accept: JSON with comments and trailing commas.
 const PARSE_OPTIONS: ParseOptions = ParseOptions {
@@ -40,6 +41,14 @@ impl JsonNode<'_, '_> {
     }
 }
 
+/// The end of a member or item.
+struct EntryEnd {
+    /// Offset of its comma.
+    comma: Option<usize>,
+    /// Offset after its comma, and after the comments on the line of its end.
+    past: usize,
+}
+
 /// Positions in a list or an object.
 struct JsonContainer {
     /// Offset after the opening bracket.
@@ -69,22 +78,43 @@ impl<'t> JsonFile<'t> {
         invalid_file(self.name, self.text, at, what)
     }
 
-    /// Returns the value at a path of keys.
+    /// Returns the value at a path of keys; a number selects an item of a list.
     ///
     /// Errors: `call.invalid` if a value on the way is not an object, or a key occurs twice.
     pub(crate) fn get(&self, path: &[&str]) -> Result<Option<JsonNode<'_, 't>>> {
         let Some(mut at) = self.root.as_ref() else { return Ok(None) };
         for (depth, key) in path.iter().enumerate() {
-            let ast::Value::Object(object) = at else {
-                let what = format!("`{}` is not an object", path[..depth].join("."));
-                return Err(self.wrong(at.range().start, &what));
+            let inner = match (at, key.parse::<usize>()) {
+                (ast::Value::Object(object), _) => self.member(object, key)?.map(|member| &member.value),
+                (ast::Value::Array(list), Ok(nth)) => list.elements.get(nth),
+                _ => {
+                    let what = format!("`{}` is not an object", path[..depth].join("."));
+                    return Err(self.wrong(at.range().start, &what));
+                }
             };
-            match self.member(object, key)? {
-                Some(member) => at = &member.value,
+            match inner {
+                Some(inner) => at = inner,
                 None => return Ok(None),
             }
         }
         Ok(Some(JsonNode(at)))
+    }
+
+    /// Counts the commas behind last members and items.
+    pub(crate) fn trailing_commas(&self) -> usize {
+        self.root.as_ref().map_or(0, |root| self.commas_behind(root))
+    }
+
+    fn commas_behind(&self, value: &ast::Value<'t>) -> usize {
+        let (container, inner): (_, Vec<_>) = match value {
+            ast::Value::Object(object) => {
+                (members(object), object.properties.iter().map(|member| &member.value).collect())
+            }
+            ast::Value::Array(list) => (items(list), list.elements.iter().collect()),
+            _ => return 0,
+        };
+        let last = container.items.last().is_some_and(|&(_, end)| self.end_of_entry(end).comma.is_some());
+        usize::from(last) + inner.into_iter().map(|value| self.commas_behind(value)).sum::<usize>()
     }
 
     /// Returns the object at a path of keys.
@@ -117,8 +147,8 @@ impl<'t> JsonFile<'t> {
                 return Ok(self.text.to_owned());
             }
             let range = found.0.range();
-            let value = self.layout().value(value, indent(self.text, range.start), false);
-            return Ok(spliced(self.text, range.start..range.end, &value));
+            let fresh = self.layout().value(value, indent(self.text, range.start), false);
+            return self.verified(spliced(self.text, range.start..range.end, &fresh), path, value);
         }
         let Some((last, above)) = path.split_last() else {
             // Nothing but whitespace and comments.
@@ -126,28 +156,44 @@ impl<'t> JsonFile<'t> {
             return Ok(format!("{}{gap}{}\n", self.text, self.layout().value(value, "", true)));
         };
         match self.get(above)? {
-            Some(JsonNode(ast::Value::Object(object))) => Ok(self.insert(&members(object), Some(last), value)),
+            Some(JsonNode(ast::Value::Object(object))) => {
+                self.verified(self.insert(&members(object), Some(last), value), path, value)
+            }
             Some(other) => Err(self.wrong(other.0.range().start, &format!("`{}` is not an object", above.join(".")))),
             None => self.set(above, &Value::Object(Map::from_iter([((*last).to_owned(), value.clone())]))),
         }
     }
 
+    /// Returns a changed text, in which this value is at the path.
+    ///
+    /// Errors: it is not; nothing else notices a denial or a hook that has no effect.
+    fn verified(&self, text: String, path: &[&str], value: &Value) -> Result<String> {
+        let found = JsonFile::parse(&text, self.name).ok().and_then(|json| Some(json.get(path).ok()??.value()));
+        // A number is read with its spelling, as a text.
+        let is_there = found.is_some_and(|it| it == *value || it.as_str() == Some(&*value.to_string()));
+        if is_there { Ok(text) } else { Err(unverified(self.name)) }
+    }
+
     /// Returns the text with this value at the end of the list at the path, which is created if missing.
     pub(crate) fn push(&self, path: &[&str], value: &Value) -> Result<String> {
         match self.get(path)? {
-            Some(JsonNode(ast::Value::Array(list))) => Ok(self.insert(&items(list), None, value)),
+            Some(JsonNode(ast::Value::Array(list))) => {
+                let nth = list.elements.len().to_string();
+                self.verified(self.insert(&items(list), None, value), &[path, &[&*nth]].concat(), value)
+            }
             Some(other) => Err(self.wrong(other.0.range().start, &format!("`{}` is not a list", path.join(".")))),
             None => self.set(path, &Value::Array(vec![value.clone()])),
         }
     }
 
-    /// Returns the text without this value in the list at the path.
-    pub(crate) fn remove_item(&self, path: &[&str], value: &Value) -> Result<String> {
+    /// Returns the text without the first item of the list at the path that is meant, and without the list if that is
+    /// empty then.
+    pub(crate) fn remove_item(&self, path: &[&str], is_meant: impl Fn(&Value) -> bool) -> Result<String> {
         let Some(JsonNode(ast::Value::Array(list))) = self.get(path)? else { return Ok(self.text.to_owned()) };
-        let Some(nth) = list.elements.iter().position(|item| data(item) == *value) else {
+        let Some(nth) = list.elements.iter().position(|item| is_meant(&data(item))) else {
             return Ok(self.text.to_owned());
         };
-        if list.elements.len() == 1 {
+        if list.elements.len() == 1 && !self.is_kept(path)? {
             return self.remove(path);
         }
         Ok(self.remove_entry(&items(list), nth))
@@ -158,14 +204,28 @@ impl<'t> JsonFile<'t> {
         let Some((last, above)) = path.split_last() else { return Ok(self.text.to_owned()) };
         let Some(JsonNode(ast::Value::Object(object))) = self.get(above)? else { return Ok(self.text.to_owned()) };
         let Some(member) = self.member(object, last)? else { return Ok(self.text.to_owned()) };
-        // An object with a comment is kept.
-        let inside = &self.text[object.range.start..object.range.end];
-        let bare = !inside.contains("//") && !inside.contains("/*");
-        if object.properties.len() == 1 && bare && !above.is_empty() {
+        if object.properties.len() == 1 && !self.is_kept(above)? {
             return self.remove(above);
         }
         let nth = object.properties.iter().position(|it| it.range == member.range).unwrap_or(0);
         Ok(self.remove_entry(&members(object), nth))
+    }
+
+    /// True if the value at a path has to stay when it is empty: the root, and one with a comment inside of it, at its
+    /// name or behind it on its line.
+    fn is_kept(&self, path: &[&str]) -> Result<bool> {
+        let Some((last, above)) = path.split_last() else { return Ok(true) };
+        let Some(JsonNode(ast::Value::Object(object))) = self.get(above)? else { return Ok(true) };
+        let Some(member) = self.member(object, last)? else { return Ok(true) };
+        let there = &self.text[member.range.start..self.end_of_entry(member.range.end).past];
+        Ok(there.contains("//") || there.contains("/*"))
+    }
+
+    /// Finds the end of a member or item whose value ends at an offset.
+    fn end_of_entry(&self, end: usize) -> EntryEnd {
+        let next = skip_blanks(self.text, end);
+        let comma = self.text[next..].starts_with(',').then_some(next);
+        EntryEnd { comma, past: rest_of_line(self.text, comma.map_or(end, |comma| comma + 1)) }
     }
 
     fn layout(&self) -> JsonLayout<'t> {
@@ -180,77 +240,83 @@ impl<'t> JsonFile<'t> {
     fn insert(&self, container: &JsonContainer, key: Option<&str>, value: &Value) -> String {
         let (text, layout) = (self.text, self.layout());
         let outer = indent(text, container.open.saturating_sub(1));
-        let Some(&(first, _)) = container.items.first() else {
-            let end = text[..container.close].trim_end().len().max(container.open);
-            // A new list stays on its line.
-            if !layout.is_multi_line() || key.is_none() {
-                return spliced(text, end..end, &entry_text(key, layout, value, outer, false));
-            }
-            let inner = layout.deeper(outer);
-            let close = if text[end..container.close].contains('\n') { String::new() } else { format!("\n{outer}") };
-            return spliced(
-                text,
-                end..end,
-                &format!("\n{inner}{}{close}", entry_text(key, layout, value, &inner, true)),
-            );
+        let (Some(&(first, _)), Some(&(start, last))) = (container.items.first(), container.items.last()) else {
+            return self.insert_first(container, key, value);
         };
-        let last = container.items.last().map_or(container.open, |(_, end)| *end);
-        let comma = skip_blanks(text, last);
-        let trails = text[comma..].starts_with(',');
-        let behind = rest_of_line(text, if trails { comma + 1 } else { last });
-        let lines = text[container.open..first].contains('\n');
-        let fresh = if lines {
-            let inner = indent(text, first);
-            format!(
-                "\n{inner}{}{}",
-                entry_text(key, layout, value, inner, layout.is_multi_line()),
-                if trails { "," } else { "" }
-            )
+        let EntryEnd { comma, past } = self.end_of_entry(last);
+        let trails = comma.is_some();
+        let inner = if text[container.open..first].contains('\n') {
+            indent(text, first)
+        } else if ends_in_line_comment(&text[last..past]) {
+            indent(text, start)
         } else {
             let separator = if trails { layout.comma().trim_start_matches(',') } else { layout.comma() };
-            return spliced(
-                text,
-                behind..behind,
-                &format!("{separator}{}", entry_text(key, layout, value, outer, false)),
-            );
+            let entry = entry_text(key, layout, value, outer, false);
+            return spliced(text, past..past, &format!("{separator}{entry}"));
         };
-        let with = spliced(text, behind..behind, &fresh);
+        let entry = entry_text(key, layout, value, inner, layout.is_multi_line());
+        let with = spliced(text, past..past, &format!("\n{inner}{entry}{}", if trails { "," } else { "" }));
         if trails { with } else { spliced(&with, last..last, ",") }
     }
 
-    /// Removes the member or item `nth`, with its comma and the rest of its line.
+    /// Inserts a member or an item where there is no other one.
+    fn insert_first(&self, container: &JsonContainer, key: Option<&str>, value: &Value) -> String {
+        let (text, layout) = (self.text, self.layout());
+        let outer = indent(text, container.open.saturating_sub(1));
+        let end = text[..container.close].trim_end().len().max(container.open);
+        let is_multi_line = layout.is_multi_line() && key.is_some();
+        // A new list stays on its line, unless a comment ends there.
+        if !is_multi_line && !ends_in_line_comment(&text[container.open..end]) {
+            return spliced(text, end..end, &entry_text(key, layout, value, outer, false));
+        }
+        let inner = layout.deeper(outer);
+        let close = if text[end..container.close].contains('\n') { String::new() } else { format!("\n{outer}") };
+        let entry = entry_text(key, layout, value, &inner, is_multi_line);
+        spliced(text, end..end, &format!("\n{inner}{entry}{close}"))
+    }
+
+    /// Removes the member or item `nth`, with its comma. If no other one is on its line, the line is removed.
     fn remove_entry(&self, container: &JsonContainer, nth: usize) -> String {
         let text = self.text;
         let (start, end) = container.items[nth];
-        let comma = skip_blanks(text, end);
-        let trails = text[comma..].starts_with(',');
-        let past = rest_of_line(text, if trails { comma + 1 } else { end });
-        let before = text[..start].trim_end_matches([' ', '\t']).len();
-        let own_line = text[..before].ends_with('\n')
-            && text[past..].trim_start_matches([' ', '\t']).starts_with(['\n', '}', ']']);
-        let mut cut = if own_line {
-            // Removes the line end before it and keeps the one after it.
-            before - 1..past
-        } else {
-            let blanks = text[past..].len() - text[past..].trim_start_matches([' ', '\t']).len();
-            start..past + if nth + 1 < container.items.len() { blanks } else { 0 }
-        };
-        let only = container.items.len() == 1;
-        if only && text[container.open..start].trim().is_empty() && text[cut.end..container.close].trim().is_empty() {
+        let EntryEnd { comma, past } = self.end_of_entry(end);
+        let is_last = nth + 1 == container.items.len();
+        let around = [&text[container.open..start], text[end..container.close].trim_start().trim_start_matches(',')];
+        if container.items.len() == 1 && around.iter().all(|blanks| blanks.trim().is_empty()) {
             return spliced(text, container.open..container.close, "");
         }
-        let last = nth + 1 == container.items.len();
-        if !last || trails || only {
-            return spliced(text, cut, "");
-        }
         // The last one without a trailing comma: the one before becomes the last.
-        let previous = container.items[nth - 1].1;
-        let comma = skip_blanks(text, previous);
-        if !own_line {
-            cut.start = comma + 1;
+        let previous = nth.checked_sub(1).filter(|_| is_last && comma.is_none()).map(|nth| container.items[nth].1);
+        let previous = previous.map(|end| skip_blanks(text, end));
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        let gap = nth.checked_sub(1).map_or(container.open, |nth| container.items[nth].1);
+        for cut in self.cuts(gap, previous, start..end, EntryEnd { comma, past }) {
+            out.push_str(&text[at..cut.start]);
+            at = cut.end;
         }
-        let without = spliced(text, cut, "");
-        spliced(&without, comma..comma + 1, "")
+        out + &text[at..]
+    }
+
+    /// Returns what is removed with an entry, in ascending order. Comments remain, except those behind an entry on lines
+    /// of its own. `gap` is the end of the entry before, and `previous` its comma, if that is removed, too.
+    fn cuts(&self, gap: usize, previous: Option<usize>, entry: Range<usize>, end: EntryEnd) -> Vec<Range<usize>> {
+        let text = self.text;
+        let blanks = |at: usize| at + text[at..].len() - text[at..].trim_start_matches([' ', '\t']).len();
+        let before = text[..entry.start].trim_end_matches([' ', '\t']).len();
+        let next = &text[blanks(end.past)..];
+        // The bracket must not get into a comment of the line above.
+        let closes = next.starts_with(['}', ']']) && !ends_in_line_comment(text[gap..before].trim_end());
+        let mut out: Vec<Range<usize>> = previous.map(|comma| comma..comma + 1).into_iter().collect();
+        if text[..before].ends_with('\n') && (next.starts_with(['\n', '\r']) || closes) {
+            // Removes the line end before it and keeps the one after it.
+            out.push(before - 1..end.past);
+            return out;
+        }
+        let between = previous.filter(|comma| text[comma + 1..entry.start].trim().is_empty());
+        out.push(between.map_or(entry.start, |comma| comma + 1)..entry.end);
+        out.extend(end.comma.map(|comma| comma..blanks(comma + 1)));
+        out
     }
 }
 
@@ -272,7 +338,7 @@ fn items(list: &ast::Array<'_>) -> JsonContainer {
     JsonContainer { open: list.range.start + 1, close: list.range.end - 1, items }
 }
 
-fn spliced(text: &str, span: std::ops::Range<usize>, with: &str) -> String {
+fn spliced(text: &str, span: Range<usize>, with: &str) -> String {
     format!("{}{with}{}", &text[..span.start], &text[span.end..])
 }
 

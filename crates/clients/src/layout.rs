@@ -97,6 +97,19 @@ pub(crate) fn rest_of_line(text: &str, from: usize) -> usize {
     }
 }
 
+/// True if a text of blanks, commas and comments ends with a comment that the next line end closes.
+pub(crate) fn ends_in_line_comment(gap: &str) -> bool {
+    let mut at = 0;
+    loop {
+        at += gap[at..].len() - gap[at..].trim_start_matches(|ch: char| ch == ',' || ch.is_whitespace()).len();
+        match comment(gap, at) {
+            Some(end) if end == gap.len() => return gap[at..].starts_with("//"),
+            Some(end) => at = end,
+            None => return false,
+        }
+    }
+}
+
 /// Returns the end of the comment that begins here; its line end is not part of it.
 fn comment(text: &str, at: usize) -> Option<usize> {
     let rest = &text[at..];

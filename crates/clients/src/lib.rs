@@ -117,8 +117,7 @@ impl Client {
         if self.entry(&out, name)?.is_some_and(|kept| kept.command == entry.command && kept.args == entry.args) {
             return Ok(out);
         }
-        Err(Error::new(Code::InternalBug, format!("{name}: the entry could not be read back correctly after writing."))
-            .next("Please report this. Nothing was written."))
+        Err(unverified(name))
     }
 
     fn install_json(&self, text: &str, fields: &Map<String, Value>, name: &str) -> Result<String> {
@@ -193,6 +192,12 @@ impl ServerEntry {
         let mut counts = counts.split(',').map(|count| count.parse().unwrap_or(0));
         [counts.next().unwrap_or(0), counts.next().unwrap_or(0)]
     }
+}
+
+/// The error for a change that is not in the file after it was made.
+pub(crate) fn unverified(name: &str) -> Error {
+    Error::new(Code::InternalBug, format!("{name}: the entry could not be read back correctly after writing."))
+        .next("Please report this. Nothing was written.")
 }
 
 /// The error for a file with unexpected content.

@@ -34,10 +34,39 @@ impl InstallRecord {
         }
         let Some(original) = &self.original else { return Withdrawal::Overlapping };
         match rebased(original, &self.written, now) {
-            Some(text) if is_without_ours(&text, original, removed, format).unwrap_or(false) => Withdrawal::Text(text),
+            Some(text)
+                if is_without_ours(&text, original, removed, format).unwrap_or(false)
+                    && !is_damaged(&text, [original, now], format) =>
+            {
+                Withdrawal::Text(text)
+            }
             _ => Withdrawal::Overlapping,
         }
     }
+}
+
+/// True if a merged text has something that is in neither of the others and has no meaning here: in JSON a comma behind
+/// the last entry, which many clients refuse, and in TOML a line joined to the comment at the end of a file.
+fn is_damaged(text: &str, others: [&str; 2], format: ConfigFormat) -> bool {
+    match format {
+        ConfigFormat::Json => {
+            let count = |text: &str| JsonFile::parse(without_mark(text), "").map_or(0, |json| json.trailing_commas());
+            others.iter().all(|other| count(text) > count(other))
+        }
+        ConfigFormat::Toml => {
+            comments(text).any(|comment| others.into_iter().flat_map(comments).all(|known| known != comment))
+        }
+    }
+}
+
+/// Returns what follows the first `#` of each line.
+fn comments(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| Some(line.split_once('#')?.1))
+}
+
+/// Returns a text without its byte order mark.
+pub(crate) fn without_mark(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}')
 }
 
 /// True if a text has the data of `removed`, and the entries of our name that the original has; `None` if one of them
@@ -177,7 +206,7 @@ impl Piece {
 
 /// Returns the data of a text, without empty objects and lists; `None` if it cannot be parsed.
 fn meaning(text: &str, format: ConfigFormat) -> Option<Value> {
-    let text = text.trim_start_matches('\u{feff}');
+    let text = without_mark(text);
     let value = match format {
         ConfigFormat::Json => JsonFile::parse(text, "").ok()?.get(&[]).ok()?.map(|root| root.value()),
         ConfigFormat::Toml => Some(toml::whole(text)?),
@@ -202,5 +231,7 @@ fn pruned(value: Value) -> Option<Value> {
     }
 }
 
+#[cfg(test)]
+mod documents;
 #[cfg(test)]
 mod tests;

@@ -301,10 +301,10 @@ fn hooks_are_added_once_and_removed() {
         assert_eq!(CLAUDE_CODE.hook(&with, "/opt/emend", " --root /p", "f").unwrap(), with);
         let again = CLAUDE_CODE.hook(&with, "/usr/emend", "", "f").unwrap();
         assert_eq!(again.matches("--quiet hook").count(), 4, "{again}");
-        assert_eq!(CLAUDE_CODE.unhook(&again, "f").unwrap(), text);
+        assert_eq!(CLAUDE_CODE.unhook(&again, None, "f").unwrap(), text);
     }
-    assert_eq!(CLAUDE_CODE.unhook(own, "f").unwrap(), own);
-    assert!(!CLAUDE_CODE.unhook(&earlier, "f").unwrap().contains("emend"));
+    assert_eq!(CLAUDE_CODE.unhook(own, None, "f").unwrap(), own);
+    assert!(!CLAUDE_CODE.unhook(&earlier, None, "f").unwrap().contains("emend"));
 }
 
 #[test]
@@ -338,12 +338,12 @@ fn hooks_have_the_form_of_their_client() {
         assert_eq!(read["version"].as_u64(), hooks.version, "{with}");
         assert_eq!(hooks.hook(&with, "/e", "", "f").unwrap(), with);
         assert_eq!(hooks.installed(&with, "f").unwrap(), ["/e"]);
-        assert_eq!(hooks.unhook(&with, "f").unwrap(), "{}");
+        assert_eq!(hooks.unhook(&with, None, "f").unwrap(), "{}");
     }
     let own = "{\n  \"hooks\": {\n    \"stop\": [{ \"command\": \"./audit.sh\" }]\n  },\n  \"version\": 1\n}\n";
     let with = CURSOR.hook(own, "/e", "", "f").unwrap();
-    assert_eq!(CURSOR.unhook(&with, "f").unwrap(), own);
-    assert_eq!(CURSOR.unhook("{\"version\": 1}", "f").unwrap(), "{\"version\": 1}");
+    assert_eq!(CURSOR.unhook(&with, None, "f").unwrap(), own);
+    assert_eq!(CURSOR.unhook("{\"version\": 1}", None, "f").unwrap(), "{\"version\": 1}");
 }
 
 #[test]
@@ -395,7 +395,7 @@ fn texts() -> impl Strategy<Value = String> {
 }
 
 /// True if `part` is a subsequence of `whole`.
-fn within(part: &str, whole: &str) -> bool {
+pub(crate) fn within(part: &str, whole: &str) -> bool {
     let mut rest = whole.chars();
     part.chars().all(|wanted| rest.any(|it| it == wanted))
 }

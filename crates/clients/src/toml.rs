@@ -103,33 +103,19 @@ fn put(entry: &mut dyn TableLike, field: &str, value: &Value) {
     }
 }
 
-/// Returns the text without our entry, and without the table of servers if nothing else was in it.
+/// Returns the text without our entry. A table of servers that somebody wrote stays, also if it is empty then.
 ///
 /// Errors: as [`get`].
 pub(crate) fn remove(text: &str, key: &str, name: &str) -> Result<String> {
     if get(text, key, name)?.is_none() {
         return Ok(text.to_owned());
     }
-    let document = parse(text, name)?;
+    let mut wanted = parse(text, name)?;
+    forget(&mut wanted, key);
     let own = format!("[{key}.{SERVER_NAME}]");
-    if let Some(start) = lines(text).find(|(_, line)| line.trim_end() == own).map(|(start, _)| start) {
-        // Removes the lines of the table up to the next header, with the tables below it (`env`). Comments above the
-        // next header belong to the next table.
-        let inner = format!("[{key}.{SERVER_NAME}.");
-        let next = lines(&text[start + own.len()..]).map(|(at, line)| (at + start + own.len(), line));
-        let mut next = next.filter(|(_, line)| line.starts_with('[') && !line.starts_with(&inner));
-        let header = next.next().map(|(at, _)| at);
-        let end = start + above(&text[start..header.unwrap_or(text.len())]);
-        let rest = &text[end..];
-        let cut = if header.is_none() && rest.trim().is_empty() {
-            format!("{}\n", text[..start].trim_end_matches('\n'))
-        } else {
-            format!("{}{rest}", &text[..start])
-        };
-        let cut = if cut == "\n" { String::new() } else { cut };
+    for (start, line) in lines(text).filter(|(_, line)| line.split('#').next().is_some_and(|it| it.trim() == own)) {
+        let cut = without_table(text, start, start + line.len(), &format!("[{key}.{SERVER_NAME}."));
         // Lines inside quotes may look like headers: parsing the result shows whether they were.
-        let mut wanted = document.clone();
-        forget(&mut wanted, key);
         if cut.parse::<DocumentMut>().is_ok_and(|cut| data(cut.as_table()) == data(wanted.as_table())) {
             return Ok(cut);
         }
@@ -137,6 +123,20 @@ pub(crate) fn remove(text: &str, key: &str, name: &str) -> Result<String> {
     let mut document = parse_to_print(text, name)?;
     forget(&mut document, key);
     Ok(printed(&document, text))
+}
+
+/// Returns a text without the lines of a table up to the next header, with the tables below it (`env`), whose headers
+/// begin with `inner`. `start` and `below` are the bounds of its own header. Comments above the next header belong to the
+/// next table.
+fn without_table(text: &str, start: usize, below: usize, inner: &str) -> String {
+    let mut next = lines(&text[below..]).filter(|(_, line)| line.starts_with('[') && !line.starts_with(inner));
+    let header = next.next().map(|(at, _)| at + below);
+    let rest = &text[start + above(&text[start..header.unwrap_or(text.len())])..];
+    if header.is_some() || !rest.trim().is_empty() {
+        return format!("{}{rest}", &text[..start]);
+    }
+    let before = text[..start].trim_end_matches('\n');
+    if before.is_empty() { String::new() } else { format!("{before}\n") }
 }
 
 /// Returns the offset of the comments and blank lines at the end of a text.
@@ -156,9 +156,12 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn forget(document: &mut DocumentMut, key: &str) {
-    let Some(servers) = document.get_mut(key).and_then(Item::as_table_like_mut) else { return };
+    let Some(item) = document.get_mut(key) else { return };
+    // Without a header or a value of its own, the table is only in the name of the entry.
+    let is_implied = item.as_table().is_some_and(|table| table.is_implicit() || table.is_dotted());
+    let Some(servers) = item.as_table_like_mut() else { return };
     servers.remove(SERVER_NAME);
-    if servers.is_empty() {
+    if is_implied && servers.is_empty() {
         document.remove(key);
     }
 }

@@ -79,7 +79,7 @@ fn finish(place: &RemotePlace, child: &mut Child, open: &UnansweredRequests, cli
     Err(Error::new(Code::IoFailed, what).next("Start the server again."))
 }
 
-/// Passes lines of the client, and remembers the requests among them.
+/// Passes lines of the client, and remembers the requests among them. The last one needs no line end.
 fn pass_requests(from: impl BufRead, mut to: impl Write, open: &UnansweredRequests) -> io::Result<()> {
     lines(from, |line| {
         if let Ok(Envelope { id: Some(id), method: Some(_) }) = serde_json::from_slice(line) {
@@ -93,9 +93,13 @@ fn pass_requests(from: impl BufRead, mut to: impl Write, open: &UnansweredReques
     })
 }
 
-/// Passes lines of the server, and forgets the requests that they answer.
+/// Passes lines of the server, and forgets the requests that they answer. A last line without an end was cut off, and is
+/// dropped.
 fn pass_answers(from: impl Read, mut to: impl Write, open: &UnansweredRequests) -> io::Result<()> {
     lines(BufReader::with_capacity(64 << 10, from), |line| {
+        if !line.ends_with(b"\n") {
+            return Ok(());
+        }
         to.write_all(line)?;
         to.flush()?;
         if let Ok(Envelope { id: Some(id), method: None }) = serde_json::from_slice(line) {
@@ -105,13 +109,12 @@ fn pass_answers(from: impl Read, mut to: impl Write, open: &UnansweredRequests) 
     })
 }
 
-/// Calls `each` with every line, including its end. A last line without an end was cut off, and is dropped.
+/// Calls `each` with every line, including its end if it has one.
 fn lines(mut from: impl BufRead, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
         line.clear();
-        from.read_until(b'\n', &mut line)?;
-        if !line.ends_with(b"\n") {
+        if from.read_until(b'\n', &mut line)? == 0 {
             return Ok(());
         }
         each(&line)?;
@@ -126,13 +129,13 @@ mod tests {
     fn requests_without_an_answer_are_known() {
         let open = UnansweredRequests::default();
         let mut passed = Vec::new();
-        let sent = "{\"id\":1,\"method\":\"a\"}\n{\"id\":\"x\",\"method\":\"b\"}\n{\"method\":\"note\"}\nno json\n{\"id\":9,\"re";
+        let sent = "{\"id\":1,\"method\":\"a\"}\n{\"id\":\"x\",\"method\":\"b\"}\n{\"method\":\"note\"}\nno json\n{\"id\":9,\"method\":\"c\"}";
         pass_requests(sent.as_bytes(), &mut passed, &open).unwrap();
-        assert_eq!(passed, sent.as_bytes()[..sent.len() - "{\"id\":9,\"re".len()]);
+        assert_eq!(passed, sent.as_bytes(), "the last request needs no line end");
         let answers = "{\"id\":1,\"result\":{}}\n{\"id\":\"x\",\"method\":\"ask\"}\n{\"id\":7,\"result\":1}\n";
         let mut back = Vec::new();
-        pass_answers(answers.as_bytes(), &mut back, &open).unwrap();
-        assert_eq!(back, answers.as_bytes());
-        assert_eq!(*open.lock().unwrap(), [serde_json::json!("x")]);
+        pass_answers(format!("{answers}{{\"id\":9,\"re").as_bytes(), &mut back, &open).unwrap();
+        assert_eq!(back, answers.as_bytes(), "an answer that was cut off is dropped");
+        assert_eq!(*open.lock().unwrap(), [serde_json::json!("x"), serde_json::json!(9)]);
     }
 }

@@ -1,6 +1,6 @@
 //! Events of clients, translated from each client's form into one.
 
-use emendate::fs::shown;
+use emendate::core::{Code, Error, Result};
 use emendate::{ToolView, client_tool, profile};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -125,6 +125,45 @@ pub(super) const CLINE_TOOLS: &[ClientTool] = &[
     tool("execute_command", SHELL, &[]),
 ];
 
+/// Parses an event.
+///
+/// Errors: it is not JSON.
+pub(super) fn parse(text: &str) -> Result<Value> {
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&with_whole_characters(text))).map_err(|error| {
+        Error::new(Code::CallInvalid, format!("The event is not JSON: {error}."))
+            .next("Let the client call this: see `emend hook --help`.")
+    })
+}
+
+/// Replaces escapes that are half of a character, as clients do when they write such a text to a file. JavaScript cuts
+/// texts within a character.
+fn with_whole_characters(text: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let pair = [escaped_unit(rest), rest.get(6..).and_then(escaped_unit)];
+        let length = match pair {
+            [Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)] => 12,
+            [Some(0xd800..=0xdfff), _] => {
+                out.push(char::REPLACEMENT_CHARACTER);
+                rest = &rest[6..];
+                continue;
+            }
+            // The backslash and the character behind it, which may be another backslash.
+            _ => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+        };
+        out.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    out + rest
+}
+
+/// Returns the number of the escape `\uXXXX` at the start of a text.
+fn escaped_unit(text: &str) -> Option<u16> {
+    u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
+}
+
 /// Reads an event of Claude Code, or of a client with the same form.
 pub(super) fn claude_event(event: &Value, tools: &[ClientTool]) -> ClientEvent {
     let mut out = ClientEvent {
@@ -209,6 +248,11 @@ fn directories(names: &[&Value]) -> Vec<PathBuf> {
 }
 
 impl ClientEvent {
+    /// True if a tool changes files.
+    pub(super) fn is_edit(&self) -> bool {
+        self.uses.iter().any(|made| made.view.tool != "read")
+    }
+
     /// Adds the use of a tool. Tools that are not in the table are none of our business.
     fn add(&mut self, name: Option<&str>, input: &Value, tools: &[ClientTool], directory: Option<&str>) {
         let Some(tool) = tools.iter().find(|tool| name == Some(tool.name)) else { return };
@@ -284,5 +328,7 @@ fn patch(input: &Map<String, Value>, directory: Option<&str>) -> Option<ToolUse>
 }
 
 fn absolute(file: &str, directory: Option<&str>) -> String {
-    directory.map_or_else(|| file.to_owned(), |directory| shown(Path::new(directory).join(file)))
+    let Some(directory) = directory else { return file.to_owned() };
+    // Not escaped: this names the file. Nothing is lost, because both parts are text.
+    Path::new(directory).join(file).to_string_lossy().into_owned()
 }

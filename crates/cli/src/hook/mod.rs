@@ -10,8 +10,9 @@ use crate::{input, output, session};
 use answer::{DecisionKind, EventAnswer, UseDecision};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
+use data_encoding::BASE64;
 use emendate::core::{Code, Error, ErrorContext, Note, Result};
-use emendate::{CallContext, Engine, OutsideChanges, ToolView, UnreadPolicy};
+use emendate::{CallContext, Engine, OutsideChanges, RAW_PATH, ToolView, UnreadPolicy};
 use event::{ClientEvent, ClientTool, ToolUse};
 use missing::MissingFiles;
 use serde_json::{Value, json};
@@ -84,23 +85,37 @@ fn client_names() -> PossibleValuesParser {
     PossibleValuesParser::new(HOOK_CLIENTS.iter().map(|client| client.name))
 }
 
-/// Reads the event from standard input and answers on standard output. Returns the exit status.
+/// Reads the event from standard input and answers on standard output. Returns the exit status. A failure refuses an
+/// edit, which would be made unchecked. It stops nothing else: the exit status of an error erases prompts and blocks
+/// commands of the shell.
 ///
-/// Errors: an event that cannot be parsed; an invalid configuration.
+/// Errors: a tool is about to be used, and the event cannot be parsed.
 pub(crate) fn run(context: CliContext<'_>, args: &HookArgs) -> Result<u8> {
-    let text = input::stdin("the event as JSON")?;
-    let event: Value = serde_json::from_str(&text).map_err(|error| {
-        Error::new(Code::CallInvalid, format!("The event is not JSON: {error}."))
-            .next("Let the client call this: see `emend hook --help`.")
-    })?;
     let client = HOOK_CLIENTS.iter().find(|client| client.name == args.client).unwrap_or(&USUAL);
-    let event = (client.read)(&event, client.tools);
+    let is_before = matches!(args.moment, HookPhase::PreToolUse);
+    let event = match input::stdin("the event as JSON").and_then(|text| event::parse(&text)) {
+        Ok(event) => (client.read)(&event, client.tools),
+        Err(error) if is_before => return Err(error),
+        Err(error) => {
+            output::error(&error);
+            return answer(client, args.moment, None);
+        }
+    };
     if event.is_foreign {
         return Ok(0);
     }
     let context = context.in_directories(event.directories.clone());
-    let decision = react(&context, args, &event)?;
-    let answer = (client.answer)(args.moment, decision.as_ref());
+    let decision = react(&context, args, &event).unwrap_or_else(|error| {
+        output::error(&error);
+        let denial = UseDecision { kind: DecisionKind::Denial, reason: error.to_string() };
+        (is_before && event.is_edit()).then_some(denial)
+    });
+    answer(client, args.moment, decision.as_ref())
+}
+
+/// Answers in the client's form; returns the exit status.
+fn answer(client: &HookClient, moment: HookPhase, decision: Option<&UseDecision>) -> Result<u8> {
+    let answer = (client.answer)(moment, decision);
     if let Some(reason) = &answer.reason {
         output::reason(reason);
     }
@@ -196,7 +211,9 @@ fn know_before(engine: &Engine, caller: &CallContext, made: &ToolUse, missing: &
     let caller = CallContext { session: BEFORE_EDITS.to_owned(), ..caller.clone() };
     for file in &made.files {
         missing.remember(file);
-        let _ = engine.call(&caller, "read", json!({ "file_path": file, "limit": 1 }));
+        let mut read = named(file);
+        read["limit"] = 1.into();
+        let _ = engine.call(&caller, "read", read);
     }
 }
 
@@ -272,6 +289,11 @@ fn remember(engine: &Engine, caller: &CallContext, made: &ToolUse) {
         return;
     }
     for file in &made.files {
-        let _ = engine.call(caller, "read", json!({ "file_path": file }));
+        let _ = engine.call(caller, "read", named(file));
     }
+}
+
+/// Returns the fields that name exactly this file: models' backslashes may be slashes, but a client's are not.
+fn named(file: &str) -> Value {
+    json!({ "file_path": file, RAW_PATH: BASE64.encode(file.as_bytes()) })
 }

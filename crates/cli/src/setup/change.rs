@@ -6,10 +6,10 @@ use crate::clients::ConfigLocation;
 use crate::context::CliContext;
 use emendate::core::{Code, Error, Result, Snapshot};
 use emendate::fs::{Durability, FileWrite, LocalStore, NewState, Precondition, Store as _, shown};
-use emendate::{Engine, Reply};
+use emendate::{Engine, Reply, SeedCodes};
 use emendate_clients::{ConfigFormat, InstallRecord, Withdrawal};
 use emendate_os::files;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Suffix of the backup of a file.
@@ -73,9 +73,25 @@ impl PriorFile {
             .next("Nothing was changed. Wait until it has finished, or end it, and repeat the command."))
     }
 
+    /// The error for a file that is no longer as it was read.
+    fn changed(&self) -> Error {
+        let what = format!("{} changed after the change was planned; another program writes it.", self.name());
+        Error::new(Code::StaleChanged, what).next(
+            "Nothing was changed. Close the client, or wait until it has saved its settings, and repeat the command.",
+        )
+    }
+
     /// Returns the path of the backup.
     fn backup_path(&self) -> PathBuf {
         PathBuf::from(format!("{}{BACKUP_SUFFIX}", self.name()))
+    }
+
+    /// Returns the file before the first installation; `None` if it did not exist, or nothing is known about it.
+    pub(crate) fn original(&self) -> Result<Option<String>> {
+        match &self.stored {
+            Some(stored) => Ok(stored.record.original.clone()),
+            None => Ok(self.backup()?.map(|kept| kept.text().to_owned())),
+        }
     }
 
     /// Returns the backup; `None` if there is none.
@@ -190,15 +206,25 @@ impl ConfigChange {
 
     /// Makes the change, or shows it in a dry run. A file that changed since it was read is left alone.
     pub(crate) fn call(&self, context: &CliContext<'_>, engine: &Engine, dry_run: bool) -> Reply {
+        let tag = self.before.snapshot.as_ref().map(|snapshot| snapshot.id().tag().to_string());
         if self.removal.is_some() {
+            let read = json!({ "file_path": self.before.name(), "limit": 1 });
             let patch = format!("*** Begin Patch\n*** Delete File: {}\n*** End Patch\n", self.before.name());
             let input = json!({ "input": patch, "directory": self.before.spot.root, "dry_run": dry_run });
-            return approval::call(context, |caller| engine.call(caller, "apply", input.clone()));
+            return approval::call(context, |caller| {
+                // The session knows the text that the installation wrote, and a patch cannot name another version.
+                match engine.call(caller, "read", read.clone()).result {
+                    Ok(seen) if seen.data.get("tag").and_then(Value::as_str) != tag.as_deref() => {
+                        Reply::refusal(self.before.changed(), SeedCodes::None)
+                    }
+                    _ => engine.call(caller, "apply", input.clone()),
+                }
+            });
         }
         let mut input =
             json!({ "file_path": self.before.name(), "content": self.text, "on_stale": "reject", "dry_run": dry_run });
-        match &self.before.snapshot {
-            Some(snapshot) => input["tag"] = snapshot.id().tag().to_string().into(),
+        match &tag {
+            Some(tag) => input["tag"] = tag.clone().into(),
             None => input["overwrite"] = false.into(),
         }
         approval::call(context, |caller| engine.call(caller, "write", input.clone()))
@@ -216,10 +242,7 @@ impl ConfigChange {
         if now.as_ref().map(Snapshot::raw) == self.before.snapshot.as_ref().map(Snapshot::raw) {
             return Ok(());
         }
-        let what = format!("{} changed after the change was planned; another program writes it.", self.before.name());
-        Err(Error::new(Code::StaleChanged, what).next(
-            "Nothing was changed. Close the client, or wait until it has saved its settings, and repeat the command.",
-        ))
+        Err(self.before.changed())
     }
 
     /// Copies the file next to itself, byte for byte, with the same mode. A later installation keeps the copy of the

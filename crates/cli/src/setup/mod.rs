@@ -40,7 +40,8 @@ pub(crate) fn run(context: &CliContext<'_>, args: &SetupArgs) -> Result<u8> {
         return nothing_found(context, args);
     }
     let open = setups.iter().filter(|setup| setup.has_changes()).count();
-    if !json {
+    // Whoever is asked has to see the plan.
+    if !json && !(output::is_quiet() && args.yes) {
         let mut out = styled::stdout();
         styled::ignore_broken_pipe(
             setups.iter().try_for_each(|setup| setup.announce(&mut out)).and_then(|()| out.flush()),
@@ -64,7 +65,8 @@ pub(crate) fn run(context: &CliContext<'_>, args: &SetupArgs) -> Result<u8> {
         return Ok(report_json(context, args, &setups));
     }
     let mut out = styled::stdout();
-    let printed = setups.iter().try_for_each(|setup| setup.report(&mut out, context, args.undo));
+    let mut reported = setups.iter().filter(|setup| !output::is_quiet() || setup.has_failed());
+    let printed = reported.try_for_each(|setup| setup.report(&mut out, context, args.undo));
     styled::ignore_broken_pipe(printed.and_then(|()| out.flush()))?;
     Ok(status(&setups))
 }
@@ -140,6 +142,11 @@ fn status(setups: &[ClientSetup]) -> u8 {
 impl ClientSetup {
     fn has_changes(&self) -> bool {
         self.plan.as_ref().is_ok_and(|plan| !plan.changes.is_empty())
+    }
+
+    /// True if the changes were not made, or the server does not work.
+    fn has_failed(&self) -> bool {
+        self.plan.is_err() || self.broken_server().is_some()
     }
 
     /// Makes the changes.
@@ -235,8 +242,7 @@ fn report_json(context: &CliContext<'_>, args: &SetupArgs, setups: &[ClientSetup
     let mut data = Map::new();
     data.insert("undo".to_owned(), args.undo.into());
     data.insert("clients".to_owned(), setups.iter().map(|setup| setup.json(context.global.dry_run)).collect());
-    let failed: Vec<&str> =
-        setups.iter().filter(|it| it.plan.is_err() || it.broken_server().is_some()).map(|it| it.client.name).collect();
+    let failed: Vec<&str> = setups.iter().filter(|it| it.has_failed()).map(|it| it.client.name).collect();
     data.insert("failed".to_owned(), failed.into());
     let text = format!("{} clients", setups.len());
     let answer = Answer { text, data, ..Answer::default() };

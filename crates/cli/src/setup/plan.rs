@@ -247,7 +247,8 @@ fn change_settings(
 ) -> Result<Vec<String>> {
     let name = draft.prior.name();
     client.check_version(&draft.text, &name, ConfigFormat::Json)?;
-    draft.removed = settings.unhook(&settings.allow(&draft.removed, marker, &name)?, &name)?;
+    let original = draft.prior.original()?;
+    draft.removed = settings.unhook(&settings.allow(&draft.removed, marker, &name)?, original.as_deref(), &name)?;
     let mut fresh = Vec::new();
     if replaces {
         (draft.text, fresh) = settings.deny(&draft.text, &name)?;
@@ -342,8 +343,9 @@ pub(crate) fn uninstall(context: &CliContext<'_>, files: &ClientFiles, follow_li
         let draft = draft(context, &mut drafts, files.locate(file, follow_links)?, ConfigFormat::Json)?;
         if draft.prior.snapshot.is_some() {
             let name = draft.prior.name();
+            let original = draft.prior.original()?;
             let freed = settings.allow(&draft.text, &marker, &name);
-            match freed.and_then(|text| settings.unhook(&text, &name)) {
+            match freed.and_then(|text| settings.unhook(&text, original.as_deref(), &name)) {
                 Ok(text) => draft.text = text,
                 // A file that no installation changed may be broken.
                 Err(_) if draft.prior.stored.is_none() && !draft.text.contains(SERVER_NAME) => {}

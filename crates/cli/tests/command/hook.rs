@@ -246,3 +246,66 @@ fn conversations_of_other_clients_have_sessions_of_their_own() {
     }
     workspace.run(&["hook", "session-start", "--client", "emacs"]).exits(2);
 }
+
+#[test]
+fn names_with_line_ends_and_backslashes_are_those_of_files() {
+    let workspace = TestWorkspace::new();
+    workspace.put("emend.toml", "[policy]\ndeny = ['Edit(secret.txt)']\n");
+    workspace.put("secret.txt", "one\n");
+    workspace.put("x\ny\u{202e}.txt", "one\n");
+    workspace.put("t\\b.txt", "one\n");
+    std::os::unix::fs::symlink("secret.txt", workspace.path("a\nb")).unwrap();
+    let write = |name: &str| decided(&workspace, event(&workspace, "Write", name, content("x\n")));
+    assert_eq!(write("a\nb").unwrap().0, "deny", "a link to a file that must not change");
+    let undo = || {
+        let history = workspace.run(&["history", "--json"]).exits(0).json();
+        workspace.run(&["undo", history["data"]["operations"][0]["id"].as_str().unwrap()]).exits(0);
+    };
+    for name in ["x\ny\u{202e}.txt", "t\\b.txt"] {
+        let call = || event(&workspace, "Edit", name, edit("one", "two"));
+        assert_eq!(decided(&workspace, call()), None, "{name:?}");
+        workspace.put(name, "two\n");
+        workspace.feed(&["hook", "post-tool-use"], call()).exits(0);
+        undo();
+        assert_eq!(workspace.get(name), "one\n");
+        // A deletion.
+        decided(&workspace, call());
+        std::fs::remove_file(workspace.path(name)).unwrap();
+        workspace.feed(&["hook", "post-tool-use"], call()).exits(0);
+        undo();
+        assert_eq!(workspace.get(name), "one\n");
+    }
+}
+
+#[test]
+fn failures_stop_edits_and_nothing_else() {
+    let workspace = TestWorkspace::new();
+    workspace.put("a.txt", "one\n");
+    let prompt = json!({ "session_id": "s1", "cwd": workspace.work(), "prompt": "hi" }).to_string();
+    let bash = event(&workspace, "Bash", "a.txt", json!({ "command": "ls" }));
+    let read = event(&workspace, "Read", "a.txt", json!({}));
+    // Texts that JavaScript cut within a character are read.
+    let half =
+        |event: &str| event.replace("\"session_id\"", "\"cut\":\"\\\\ud83d \\ud83d\\ude00 \\ud83d\",\"session_id\"");
+    workspace.feed(&["hook", "user-prompt-submit"], half(&prompt)).exits(0);
+    workspace.feed(&["hook", "pre-tool-use"], half(&bash)).exits(0);
+    assert_eq!(decided(&workspace, half(&event(&workspace, "Edit", "a.txt", edit("two", "2")))).unwrap().0, "deny");
+    workspace.feed(&["hook", "post-tool-use"], half(&read)).exits(0);
+    let ours =
+        ["edit", "a.txt", "--old", "one", "--new", "1", "--unread", "deny", "--session", "claude-s1", "--dry-run"];
+    workspace.run(&ours).exits(0);
+    // What cannot be parsed.
+    for moment in ["user-prompt-submit", "post-tool-use", "session-start"] {
+        let ran = workspace.feed(&["--quiet", "hook", moment], "{\"prompt\": ").exits(0);
+        assert!(ran.out.is_empty() && ran.err.contains("not JSON"), "{ran:?}");
+    }
+    workspace.feed(&["hook", "pre-tool-use"], "{\"tool_name\": ").exits(2);
+    // A configuration that cannot be used.
+    workspace.put("../home/.config/emendate/config.toml", "[policy]\nnonsense = 1\n");
+    for (moment, event) in [("user-prompt-submit", &prompt), ("pre-tool-use", &bash), ("post-tool-use", &read)] {
+        let ran = workspace.feed(&["--quiet", "hook", moment], event).exits(0);
+        assert!(ran.out.is_empty() && ran.err.contains("nonsense"), "{moment}: {ran:?}");
+    }
+    let (decision, reason) = decided(&workspace, event(&workspace, "Edit", "a.txt", edit("one", "1"))).unwrap();
+    assert!(decision == "deny" && reason.contains("nonsense"), "{reason}");
+}

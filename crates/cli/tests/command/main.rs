@@ -32,6 +32,7 @@ mod limits;
 mod machine;
 mod many_files;
 mod mounts;
+mod owners_changes;
 mod parsing;
 mod past;
 mod patch_options;

@@ -32,7 +32,7 @@ impl Place {
             return text;
         }
         let tools: Vec<String> = CLAUDE_CODE.builtins.iter().map(|tool| (*tool).to_owned()).collect();
-        CLAUDE_CODE.unhook(&CLAUDE_CODE.allow(&text, &tools, "f").unwrap(), "f").unwrap()
+        CLAUDE_CODE.unhook(&CLAUDE_CODE.allow(&text, &tools, "f").unwrap(), None, "f").unwrap()
     }
 
     fn without_ours(&self) -> Option<String> {
