@@ -62,8 +62,8 @@ pub(crate) fn check_globs(globs: &[String]) -> Result<()> {
 }
 
 impl WalkFilter {
-    /// Creates the filters of a call for a directory. The globs have ripgrep's syntax, but no order: a file must match one,
-    /// and none of those that begin with `!`.
+    /// Creates the filters of a call for a directory. The globs have ripgrep's syntax, but no order: a file must match
+    /// one, and none of those that begin with `!`.
     ///
     /// Errors: `call.invalid` for an invalid glob.
     pub(crate) fn new(
@@ -76,7 +76,7 @@ impl WalkFilter {
         let mut builder = GitignoreBuilder::new(folder.absolute());
         builder.allow_unclosed_class(false);
         check_globs(globs)?;
-        // The last one that matches decides: exclusions, before names, before patterns.
+        // The last one that matches decides: an exclusion rather than a name, and that rather than a pattern.
         let mut globs: Vec<&String> = globs.iter().collect();
         globs.sort_by_key(|glob| (glob.starts_with('!'), !has_wildcards(glob)));
         for glob in globs {
