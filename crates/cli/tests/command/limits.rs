@@ -65,6 +65,7 @@ const ROWS: &[(&str, Row)] = &[
     ("pattern", Edge(pattern)),
     ("context", Edge(context)),
     ("globs", Edge(globs)),
+    ("ignore file", Edge(ignore_file)),
     ("edits", Edge(edits)),
     ("placeholders", Edge(placeholders)),
     ("places", Edge(places)),
@@ -293,6 +294,12 @@ fn globs(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
     let whole = vec!["x".repeat(1 << 10); bytes >> 10];
     let globs: Vec<String> = whole.into_iter().chain((!rest.is_empty()).then_some(rest)).collect();
     call("search", json!({ "path": workspace.work(), "pattern": "x", "glob": globs }))
+}
+
+fn ignore_file(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {
+    workspace.put(".gitignore", "#".repeat(bytes));
+    workspace.put("a.txt", "x\n");
+    call("search", json!({ "path": workspace.work(), "pattern": "x" }))
 }
 
 fn edits(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {

@@ -14,8 +14,9 @@ pub use crate::locate::op::joined_edits::lines_already_changed;
 pub const FILES_PER_CALL_MAX: usize = 1_000;
 
 /// Checks that a file to be removed has the text that the patch removes, ignoring trailing whitespace. Returns a note
-/// if the two differ in it.
+/// if the two differ in it. The byte order mark of a file is not part of its text.
 pub fn check_removed_text(file: &Snapshot, text: &str) -> Result<Option<&'static str>> {
+    let text = text.strip_prefix('\u{feff}').filter(|_| file.codec().mark > 0).unwrap_or(text);
     if file.is_binary() || trimmed_lines(file.text()) != trimmed_lines(text) {
         return Err(other_text(file, text));
     }

@@ -119,7 +119,7 @@ fn begins_char(base: &Snapshot, text: &[u8], at: usize) -> bool {
     match base.codec().charset {
         Charset::Utf8 => text.get(at).is_none_or(|byte| byte & 0xC0 != 0x80),
         Charset::Utf16Le | Charset::Utf16Be => at.is_multiple_of(2),
-        Charset::Latin1 => true,
+        Charset::Latin1 | Charset::Bytes => true,
         Charset::Legacy(encoding) => encoding.is_single_byte() || at == text.len() || (at > 0 && text[at - 1] == b'\n'),
     }
 }

@@ -19,6 +19,9 @@ pub enum Charset {
     Utf16Be,
     /// Strict ISO-8859-1: byte n is U+00nn. Every byte sequence is valid, so it also serves for unknown bytes.
     Latin1,
+    /// Bytes without an encoding, for edits that are bytes themselves: byte n is U+00nn, as in Latin-1. A byte
+    /// order mark in UTF-8 is bytes like others. Only a call can declare it.
+    Bytes,
     /// Any other encoding of the WHATWG Encoding Standard without shift state.
     Legacy(&'static Encoding),
 }
@@ -54,6 +57,7 @@ impl Charset {
             Charset::Utf16Le => "utf-16le".to_owned(),
             Charset::Utf16Be => "utf-16be".to_owned(),
             Charset::Latin1 => "latin1".to_owned(),
+            Charset::Bytes => "bytes".to_owned(),
             Charset::Legacy(encoding) => encoding.name().to_ascii_lowercase(),
         }
     }
@@ -64,7 +68,7 @@ impl Charset {
             Charset::Utf8 => Ok(text.as_bytes().to_vec()),
             Charset::Utf16Le => Ok(utf16_bytes(text, u16::to_le_bytes)),
             Charset::Utf16Be => Ok(utf16_bytes(text, u16::to_be_bytes)),
-            Charset::Latin1 => {
+            Charset::Latin1 | Charset::Bytes => {
                 let bytes: Option<Vec<u8>> = text.chars().map(|ch| u8::try_from(u32::from(ch)).ok()).collect();
                 bytes.ok_or_else(|| distinct(text, |ch| u32::from(ch) < 256))
             }
@@ -93,7 +97,7 @@ impl Charset {
         match self {
             Charset::Latin1 => true,
             Charset::Legacy(encoding) => encoding.is_single_byte(),
-            Charset::Utf8 | Charset::Utf16Le | Charset::Utf16Be => false,
+            Charset::Utf8 | Charset::Utf16Le | Charset::Utf16Be | Charset::Bytes => false,
         }
     }
 
@@ -101,7 +105,7 @@ impl Charset {
     pub const fn unit(self) -> usize {
         match self {
             Charset::Utf16Le | Charset::Utf16Be => 2,
-            Charset::Utf8 | Charset::Latin1 | Charset::Legacy(_) => 1,
+            Charset::Utf8 | Charset::Latin1 | Charset::Bytes | Charset::Legacy(_) => 1,
         }
     }
 }
@@ -169,19 +173,22 @@ impl Codec {
     ///
     /// Errors: [`Code::ContentBinary`], [`Code::ContentUndecodable`] for UTF-32.
     pub fn detect(raw: &[u8], valid_utf8: bool, declared: Option<DeclaredEncoding>) -> Result<Codec> {
-        if let Some(codec) = by_mark(raw)? {
+        let as_bytes = declared.is_some_and(|declared| declared.charset == Charset::Bytes);
+        if let Some(codec) = by_mark(raw)?.filter(|codec| !as_bytes || codec.charset != Charset::Utf8) {
             return Ok(codec);
         }
         if let Some(kind) = signature(raw) {
             return Err(binary(&format!("it begins like {kind}")));
         }
-        if let Some(declared) = declared.filter(|declared| declared.by_call) {
+        let nul = memchr::memchr(0, &raw[..raw.len().min(8192)]);
+        // Bytes are declared for all files of a call, and some of these may be binary.
+        if let Some(declared) = declared.filter(|declared| declared.by_call && !(as_bytes && nul.is_some())) {
             let contradicted = valid_utf8 && !raw.is_ascii() && declared.charset.has_one_byte_characters();
             let evidence = if contradicted { EncodingEvidence::Contradicted } else { EncodingEvidence::Declared };
             return Ok(codec_without_mark(declared.charset, evidence));
         }
         let declared_wide = declared.filter(|declared| declared.charset.unit() == 2);
-        if let Some(at) = memchr::memchr(0, &raw[..raw.len().min(8192)]) {
+        if let Some(at) = nul {
             return match declared_wide {
                 Some(declared) => Ok(codec_without_mark(declared.charset, EncodingEvidence::Declared)),
                 None => Err(binary(&format!("it has a NUL byte at offset {at}"))),
@@ -410,6 +417,18 @@ mod tests {
         assert_eq!(detect(b"a", latin(true)).unwrap().evidence, EncodingEvidence::Declared);
         assert_eq!(detect(b"\xE9", latin(false)).unwrap().evidence, EncodingEvidence::Declared);
         assert_eq!(detect(b"\xE9", None).unwrap().evidence, EncodingEvidence::Guessed);
+    }
+
+    #[test]
+    fn bytes_have_no_mark_and_are_not_read_from_binary_files() {
+        let bytes = Some(DeclaredEncoding { charset: Charset::Bytes, by_call: true });
+        for raw in ["\u{feff}é".as_bytes(), b"\xE9"] {
+            let codec = detect(raw, bytes).unwrap();
+            assert_eq!((codec.charset, codec.mark), (Charset::Bytes, 0));
+            assert_eq!(codec.encode("\u{c3}\u{a9}").unwrap(), "é".as_bytes());
+        }
+        assert_eq!(detect(b"\xE9\0", bytes), Err(Code::ContentBinary));
+        assert_eq!(detect(b"\xFF\xFEa\0", bytes).unwrap().charset, Charset::Utf16Le);
     }
 
     #[test]

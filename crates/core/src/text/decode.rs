@@ -141,7 +141,7 @@ pub(crate) fn decode(raw: &[u8], codec: Codec) -> (String, OffsetMap) {
         }
         Charset::Utf16Le => utf16(&mut out, body, codec.mark, u16::from_le_bytes),
         Charset::Utf16Be => utf16(&mut out, body, codec.mark, u16::from_be_bytes),
-        Charset::Latin1 => bytes(&mut out, body, codec.mark, |rest| (char::from(rest[0]), 1)),
+        Charset::Latin1 | Charset::Bytes => bytes(&mut out, body, codec.mark, |rest| (char::from(rest[0]), 1)),
         Charset::Legacy(encoding) => bytes(&mut out, body, codec.mark, |rest| {
             (1..=4u8)
                 .find_map(|len| {

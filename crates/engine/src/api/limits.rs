@@ -19,7 +19,9 @@ use crate::tools::read::cells::OUTPUT_CHARS_MAX;
 use crate::tools::read::media::PDF_PAGES_MAX;
 use crate::tools::remarks::COMMENT_CHARS_MAX;
 use crate::tools::replace::REPLACED_FILES_MAX;
-use crate::tools::search::{CONTEXT_LINES_MAX, GLOB_BYTES_MAX, PATTERN_BYTES_MAX, WALKED_ENTRIES_MAX};
+use crate::tools::search::{
+    CONTEXT_LINES_MAX, GLOB_BYTES_MAX, IGNORE_FILE_BYTES_MAX, PATTERN_BYTES_MAX, WALKED_ENTRIES_MAX,
+};
 use crate::tools::snapshot::SNAPSHOT_BYTES_MAX;
 use crate::tools::snapshot::scan::{SNAPSHOT_FILE_BYTES_MAX, SNAPSHOT_FILES_MAX};
 use crate::tools::symbols::outline::OUTLINED_FILES_MAX;
@@ -80,6 +82,8 @@ pub static LIMITS: &[Limit] = &[
         .noted("A note reports the number. Read the lines around the hit."),
     Limit::of("globs", GLOB_BYTES_MAX as u64, "bytes of all globs of a call")
         .refused(Code::CallTooLarge, "Send fewer or shorter globs, or a narrower `path`."),
+    Limit::of("ignore file", IGNORE_FILE_BYTES_MAX, "bytes of a .gitignore or .ignore file that applies to a search")
+        .refused(Code::CallTooLarge, "Shorten it, or set `no_ignore`."),
     Limit::of("edits", EDITS_PER_CALL_MAX as u64, "edits, blocks or hunks of a call, in all its files")
         .refused(Code::CallTooLarge, "Send several calls."),
     Limit::of("placeholders", GAPS_MAX as u64, "placeholders for unchanged code in the new text of a file")

@@ -8,24 +8,47 @@ use std::str::Chars;
 /// Characters that need a place of their own in a class, in their order; the separator is in no class.
 const SPECIAL: [char; 5] = ['!', '-', '/', ']', '^'];
 
-/// Returns a rule in the syntax of the `ignore` crate; `None` for one that git never applies.
+/// Returns a line in the syntax of the `ignore` crate; `None` for one that is no rule, or that git never applies.
+///
+/// The crate would take a `/` that the conversion adds for one of the rule, so the result always says which names it is
+/// about: those in the directory of the file (`/`), or at any depth (`**/`).
 pub(super) fn converted(line: &str) -> Option<String> {
-    let rule = without_trailing_spaces(line);
-    if !rule.contains(['[', '{', '}', '\\']) && !rule.ends_with(char::is_whitespace) {
-        return Some(rule.to_owned());
+    if line.starts_with('#') {
+        return None;
     }
-    let mut out = String::with_capacity(rule.len() + 8);
-    let mut chars = rule.chars();
+    let rule = without_trailing_spaces(line);
+    let (sign, rule) = rule.strip_prefix('!').map_or(("", rule), |rule| ("!", rule));
+    let (rule, end) = rule.strip_suffix('/').map_or((rule, ""), |rule| (rule, "/"));
+    let start = if rule.contains('/') { "/" } else { "**/" };
+    let pattern = converted_pattern(rule.strip_prefix('/').unwrap_or(rule))?;
+    // A path neither begins nor ends with a slash.
+    let is_path = !pattern.is_empty() && !pattern.starts_with('/') && !pattern.ends_with('/');
+    is_path.then(|| [sign, start, &pattern, end].concat())
+}
+
+fn converted_pattern(pattern: &str) -> Option<String> {
+    let mut out = String::with_capacity(pattern.len() + 8);
+    let mut chars = pattern.chars();
     while let Some(ch) = chars.next() {
         match ch {
             '\\' => match chars.next()? {
-                ' ' => out.push_str("[ ]"),
+                '/' => out.push('/'),
+                escaped if escaped.is_whitespace() => out.extend(['{', escaped, '}']),
                 escaped => out.extend(['\\', escaped]),
             },
             '{' | '}' => out.extend(['\\', ch]),
             '[' => CharClass::read(&mut chars)?.write(&mut out),
+            '*' => {
+                let rest = chars.as_str().trim_start_matches('*');
+                // Two or more that are a whole name match any number of directories.
+                let is_whole = out.is_empty() || out.ends_with('/');
+                let ends = rest.is_empty() || rest.starts_with('/') || rest.starts_with("\\/");
+                let is_run = rest.len() < chars.as_str().len();
+                out.push_str(if is_run && is_whole && ends { "**" } else { "*" });
+                chars = rest.chars();
+            }
             // The crate would remove it from the end of the line.
-            _ if ch.is_whitespace() && chars.as_str().is_empty() => out.extend(['[', ch, ']']),
+            _ if ch.is_whitespace() && chars.as_str().is_empty() => out.extend(['{', ch, '}']),
             _ => out.push(ch),
         }
     }
@@ -139,20 +162,35 @@ mod tests {
     #[test]
     fn rules_of_git_are_converted() {
         for (rule, want) in [
-            ("*.rs  ", Some("*.rs")),
-            (r"a\  ", Some("a[ ]")),
-            ("{a,b}", Some(r"\{a,b\}")),
-            (r"\{", Some(r"\{")),
-            ("!x[0]", Some("!x[\x000-0]")),
-            ("[[:digit:]x]", Some("[\x000-9x-x]")),
-            ("[!a-c]", Some("[!/a-c]")),
-            ("[]-]", Some("[]\0-]")),
-            (r"[\]a]", Some("[]\0a-a]")),
-            ("[+-0]", Some("[\0+-,.-.0-0-]")),
-            ("[z-a]", Some("[\0]")),
+            ("*.rs  ", Some("**/*.rs")),
+            ("/a/", Some("/a/")),
+            ("!a/b", Some("!/a/b")),
+            (r"a\  ", Some("**/a{ }")),
+            ("a\u{a0}", Some("**/a{\u{a0}}")),
+            ("{a,b}", Some(r"**/\{a,b\}")),
+            (r"\{", Some(r"**/\{")),
+            (r"\#", Some(r"**/\#")),
+            ("**a", Some("**/*a")),
+            ("a/***/b", Some("/a/**/b")),
+            (r"a/**\/b**", Some("/a/**/b*")),
+            ("!x[0]", Some("!**/x[\x000-0]")),
+            ("x[a/b]", Some("/x[\0a-a/-/b-b]")),
+            ("[[:digit:]x]", Some("**/[\x000-9x-x]")),
+            ("[!a-c]", Some("**/[!/a-c]")),
+            ("[]-]", Some("**/[]\0-]")),
+            (r"[\]a]", Some("**/[]\0a-a]")),
+            ("[+-0]", Some("**/[\0+-,.-.0-0-]")),
+            ("[z-a]", Some("**/[\0]")),
             ("a[", None),
             ("[[:x:]]", None),
             (r"a\", None),
+            (r"a\/", None),
+            ("#a", None),
+            ("!", None),
+            ("  ", None),
+            ("/", None),
+            ("a//", None),
+            ("//a", None),
         ] {
             assert_eq!(converted(rule).as_deref(), want, "{rule}");
         }

@@ -5,8 +5,8 @@ use crate::context::policy::Access;
 use crate::context::{Context, ignore_rules};
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallHandle;
-use emendate_core::{Code, Error, Result};
-use emendate_fs::{DIR_ENTRIES_MAX, DirEntry, EntryKind, PATH_MAX_BYTES, SafePath};
+use emendate_core::{Advice, Code, Error, Result};
+use emendate_fs::{DIR_ENTRIES_MAX, DirEntry, EntryKind, PATH_MAX_BYTES, SafePath, shown};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::ops::ControlFlow;
@@ -17,7 +17,7 @@ pub(crate) const WALKED_ENTRIES_MAX: usize = DIR_ENTRIES_MAX;
 /// Bytes of all globs of a call.
 pub(crate) const GLOB_BYTES_MAX: usize = 16 << 10;
 /// Bytes of an ignore file that are read.
-const IGNORE_FILE_BYTES_MAX: u64 = 1 << 20;
+pub(crate) const IGNORE_FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Characters shown of a path that is too long.
 const LONG_PATH_CHARS: usize = 200;
@@ -62,8 +62,8 @@ pub(crate) fn check_globs(globs: &[String]) -> Result<()> {
 }
 
 impl WalkFilter {
-    /// Creates the filters of a call for a directory. The globs have ripgrep's syntax: a file must match one, and none of
-    /// those that begin with `!`.
+    /// Creates the filters of a call for a directory. The globs have ripgrep's syntax, but no order: a file must match
+    /// one, and none of those that begin with `!`.
     ///
     /// Errors: `call.invalid` for an invalid glob.
     pub(crate) fn new(
@@ -76,12 +76,21 @@ impl WalkFilter {
         let mut builder = GitignoreBuilder::new(folder.absolute());
         builder.allow_unclosed_class(false);
         check_globs(globs)?;
+        // The last one that matches decides: an exclusion rather than a name, and that rather than a pattern.
+        let mut globs: Vec<&String> = globs.iter().collect();
+        globs.sort_by_key(|glob| (glob.starts_with('!'), !has_wildcards(glob)));
         for glob in globs {
-            builder.add_line(None, glob).map_err(|error| glob_refusal(&error))?;
+            // A glob is no comment.
+            let escape = if glob.starts_with('#') { "\\" } else { "" };
+            builder.add_line(None, &format!("{escape}{glob}")).map_err(|error| glob_refusal(&error))?;
         }
         let globs = builder.build().map_err(|error| glob_refusal(&error))?;
         Ok(WalkFilter { globs, hidden, no_ignore, handle: caller.handle.clone() })
     }
+}
+
+fn has_wildcards(glob: &str) -> bool {
+    glob.contains(['*', '?', '[', '{'])
 }
 
 /// Refuses a pattern.
@@ -93,7 +102,7 @@ impl WalkStats {
     /// Describes the paths that are too long; `None` if there are none.
     pub(crate) fn long_paths(&self) -> Option<String> {
         let (first, number) = self.long.as_ref()?;
-        let first = emendate_fs::shown(first.ancestors().nth(1).unwrap_or(first));
+        let first = shown(first.ancestors().nth(1).unwrap_or(first));
         let first: String = first.chars().take(LONG_PATH_CHARS).collect();
         let paths = if *number == 1 { "path" } else { "paths" };
         Some(format!("{number} {paths} of more than {PATH_MAX_BYTES} bytes, the first in {first}…"))
@@ -135,7 +144,7 @@ pub(crate) fn walk(
         let root = &context.store().roots()[folder.root()].canonical;
         let above: Vec<&Path> = folder.absolute().ancestors().skip(1).take_while(|it| it.starts_with(root)).collect();
         for folder in above.into_iter().rev() {
-            ignores.push(ignore_files(context, folder));
+            ignores.push(ignore_files(context, folder)?);
         }
     }
     let _ = enter(context, folder, scope, &mut ignores, &mut walked, visit)?;
@@ -160,7 +169,7 @@ fn enter(
     };
     let own = !scope.no_ignore && (has_file(entries.iter(), ".gitignore") || has_file(entries.iter(), ".ignore"));
     if own {
-        ignores.push(ignore_files(context, folder.absolute()));
+        ignores.push(ignore_files(context, folder.absolute())?);
     }
     for entry in &entries {
         if scope.handle.as_ref().is_some_and(CallHandle::is_stopped) {
@@ -200,23 +209,45 @@ fn enter(
 
 /// Reads the rules of a directory's ignore files; those of `.ignore` take precedence. Invalid globs are skipped, as
 /// in git.
-pub(crate) fn ignore_files(context: &Context, folder: &Path) -> Gitignore {
+///
+/// Errors: `call.too_large` for more rules than are read: a search without them would include ignored files.
+pub(crate) fn ignore_files(context: &Context, folder: &Path) -> Result<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
     for name in [".gitignore", ".ignore"] {
         let path = folder.join(name);
+        // As in git, an ignore file that is a link is not read.
         let version = context
             .store()
-            .resolve_path(&path)
+            .resolve_no_follow(&path)
             .and_then(|safe_path| context.store().read(&safe_path, IGNORE_FILE_BYTES_MAX, Vec::new()));
-        let Ok(Some(version)) = version else { continue };
+        let version = match version {
+            Ok(Some(version)) => version,
+            Err(error) if error.code() == Code::FileTooLarge => {
+                return Err(too_many_rules(&format!("has more than {IGNORE_FILE_BYTES_MAX} bytes"), &path));
+            }
+            Ok(None) | Err(_) => continue,
+        };
         let rules = String::from_utf8_lossy(&version.bytes);
-        // As in git, a byte order mark is not part of the first rule, and `!` alone is no rule.
-        let lines = rules.trim_start_matches('\u{feff}').lines().filter(|line| line.trim_end() != "!");
+        // As in git, a byte order mark is not part of the first rule, nor a CR of the last one without a line end.
+        let lines = rules.strip_prefix('\u{feff}').unwrap_or(&rules).split('\n');
+        let lines = lines.map(|line| line.strip_suffix('\r').unwrap_or(line));
         for rule in lines.filter_map(ignore_rules::converted) {
             let _ = builder.add_line(None, &rule);
         }
     }
-    builder.build().unwrap_or_else(|_| Gitignore::empty())
+    builder.build().map_err(|_| too_many_rules("has too many rules", folder))
+}
+
+/// Refuses an ignore file of this path, or in this directory.
+fn too_many_rules(what: &str, path: &Path) -> Error {
+    Error::new(Code::CallTooLarge, format!("An ignore file {what}, so the ignored files are not known."))
+        .evidence(shown(path))
+        .next(
+            Advice::named(
+                "Shorten it, choose a path to which it does not apply, or repeat the call with {no_ignore=true}.",
+            )
+            .or("Shorten it, or choose a path to which it does not apply."),
+        )
 }
 
 /// True for a directory with a file of this name.
@@ -238,7 +269,7 @@ impl WalkFilter {
         // As a rule of an ignore file, a glob that selects "ignores", and one with `!` includes again.
         match self.globs.matched(path, folder) {
             // A name without wildcards takes precedence over any ignore file.
-            Match::Ignore(glob) if !glob.original().contains(['*', '?', '[', '{']) => return true,
+            Match::Ignore(glob) if !has_wildcards(glob.original()) => return true,
             Match::Whitelist(_) => return false,
             Match::None if !folder && self.globs.num_ignores() > 0 => return false,
             Match::Ignore(_) | Match::None => {}

@@ -13,6 +13,7 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use unicode_normalization::UnicodeNormalization as _;
 
 /// Creates the error for a missing file, with a suggestion.
 pub(crate) fn file_not_found(call: Call<'_>, path: &SafePath) -> Error {
@@ -31,6 +32,9 @@ pub(crate) fn file_not_found(call: Call<'_>, path: &SafePath) -> Error {
     let suggested = if deleted { known_by_name(call, path) } else { alike(call, path) };
     if let Some(suggested) = &suggested {
         let _ = write!(message, " Did you mean {}?", shown(suggested));
+        if is_same_in_unicode(path.absolute(), suggested) {
+            message.push_str(" Its name looks the same, but has other Unicode characters for letters with accents.");
+        }
     }
     let error = Error::new(Code::FileMissing, message).evidence(path.shown());
     match suggested {
@@ -99,16 +103,24 @@ fn name_distance(wanted: &str, lower: &str, name: &str) -> Option<usize> {
     if name == wanted {
         return None;
     }
-    let other = plain(name);
-    if other == lower {
+    if name.nfd().eq(wanted.nfd()) {
         return Some(0);
     }
-    likeness(NameParts::of(lower), NameParts::of(&other))
+    let other = plain(name);
+    if other == lower {
+        return Some(1);
+    }
+    likeness(NameParts::of(lower), NameParts::of(&other)).map(|far| far + 1)
 }
 
-/// Normalizes a name to lower case, without decomposed accents.
+/// True for two names of which one has accents as characters of their own.
+fn is_same_in_unicode(path: &Path, other: &Path) -> bool {
+    path != other && path.to_string_lossy().nfd().eq(other.to_string_lossy().nfd())
+}
+
+/// Normalizes a name to lower case, without accents.
 fn plain(name: &str) -> String {
-    name.to_lowercase().chars().filter(|ch| !('\u{300}'..='\u{36f}').contains(ch)).collect()
+    name.to_lowercase().nfd().filter(|ch| !('\u{300}'..='\u{36f}').contains(ch)).collect()
 }
 
 /// A name in lower case, split at its extension.
@@ -166,6 +178,8 @@ mod tests {
         for (path, similar) in [("/a/file.js", "file.ts"), ("/a/README.MD", "README.md"), ("/a/mian.rs", "main.rs")] {
             assert_eq!(suggested(path), Some(Path::new("/a").join(similar)), "{path}");
         }
+        let accents: Vec<_> = ["e.txt", "e\u{301}.txt"].iter().map(Into::into).collect();
+        assert_eq!(best_candidate(Path::new("/\u{e9}.txt"), &accents), Some("/e\u{301}.txt".into()));
         for unlike in ["/a/other.py", "/a/a.rs", "/a/man.rs", "/a/main2.rs", "/a/main.ts.orig"] {
             assert_eq!(suggested(unlike), None, "{unlike}");
         }

@@ -29,6 +29,7 @@ const ROWS: &[Row] = &[
     Row { name: "replaced files", try_with: replaced_files },
     Row { name: "pattern", try_with: pattern },
     Row { name: "globs", try_with: globs },
+    Row { name: "ignore file", try_with: ignore_file },
     Row { name: "edits", try_with: edits },
     Row { name: "placeholders", try_with: placeholders },
     Row { name: "places", try_with: places },
@@ -110,6 +111,12 @@ fn globs(fixture: &EngineFixture, bytes: usize) -> Reply {
     let rest = "x".repeat(bytes % (1 << 10));
     let globs: Vec<String> = globs.into_iter().chain((!rest.is_empty()).then_some(rest)).collect();
     fixture.call("search", json!({ "path": fixture.root, "pattern": "x", "glob": globs }))
+}
+
+fn ignore_file(fixture: &EngineFixture, bytes: usize) -> Reply {
+    fixture.put(".gitignore", &"#".repeat(bytes));
+    fixture.put("a.txt", "x\n");
+    fixture.call("search", json!({ "path": fixture.root, "pattern": "x" }))
 }
 
 fn parsed(fixture: &EngineFixture, bytes: usize) -> Reply {

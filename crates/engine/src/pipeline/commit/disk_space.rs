@@ -99,7 +99,7 @@ fn largest_consumers(context: &Context, file: &SafePath, missing: u64) -> Vec<Sp
 /// True if ignore files exclude a directory.
 fn is_ignored(context: &Context, root: &Path, directory: &Path) -> bool {
     let above = directory.ancestors().skip(1).take_while(|above| above.starts_with(root));
-    let mut rules = above.map(|above| ignore_files(context, above));
+    let mut rules = above.filter_map(|above| ignore_files(context, above).ok());
     rules.find_map(|rules| {
         let rule = rules.matched(directory, true);
         (!rule.is_none()).then(|| rule.is_ignore())

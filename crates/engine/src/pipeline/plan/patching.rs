@@ -98,7 +98,7 @@ fn decode(text: &str, call: &mut Value, options: &mut CallOptions) -> Result<boo
                 }
                 (text.into_owned(), false)
             } else {
-                options.declared = Some(DeclaredEncoding { charset: Charset::Latin1, by_call: true });
+                options.declared = Some(DeclaredEncoding { charset: Charset::Bytes, by_call: true });
                 (error.into_bytes().into_iter().map(char::from).collect(), true)
             }
         }

@@ -69,7 +69,7 @@ pub(crate) fn targets(context: &Context, request: Request) -> Result<Vec<ActionT
                 }
             }
         }
-        if let FileAction::Delete { .. } = target.action {
+        if target.action.leaves() {
             gone.insert(target.path.absolute().to_owned());
         }
         if of > 1 {
@@ -108,11 +108,11 @@ fn resolve_target(
 ) -> Result<ActionTarget> {
     let FileRequest { path, raw, mode, base, fence, preimage, action, .. } = file;
     let path = raw.map_or_else(|| PathBuf::from(path), |raw| PathBuf::from(OsString::from_vec(raw)));
-    // Edits follow links; entries that are removed, moved or created are the links themselves.
+    // Edits follow links; entries that are removed, moved or created are the links themselves. A link that an earlier
+    // step took away leads nowhere any more.
     let safe_path = match &action {
-        FileAction::Create(_) if gone.contains(&path) => context.resolve_no_follow(&path, Access::Write)?,
         FileAction::Create(_) => resolve_new(context, &path, leaving)?,
-        FileAction::Edit { .. } | FileAction::Write(_) | FileAction::Binary(_) => {
+        FileAction::Edit { .. } | FileAction::Write(_) | FileAction::Binary(_) if !gone.contains(&path) => {
             context.resolve_path(&path, Access::Write)?
         }
         _ => context.resolve_no_follow(&path, Access::Write)?,
@@ -124,8 +124,12 @@ fn resolve_target(
     Ok(ActionTarget { path: safe_path, to, action, mode, base, fence, preimage, rejects: None })
 }
 
-/// Resolves the path of a new file; a file or a link above it may become a directory, if this call removes it.
+/// Resolves the path of a new file. If this call removes the entry at the path, the file takes its place: a link there
+/// is not followed. A file or a link above the path may become a directory, if this call removes it.
 fn resolve_new(context: &Context, path: &Path, leaving: &HashSet<PathBuf>) -> Result<SafePath> {
+    if leaving.contains(path) {
+        return context.resolve_no_follow(path, Access::Write);
+    }
     let resolved = context.resolve_path(path, Access::Write);
     let Some(above) = path.ancestors().skip(1).find(|above| leaving.contains(*above)) else { return resolved };
     let safe_path = match resolved {

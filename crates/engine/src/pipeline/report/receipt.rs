@@ -17,7 +17,8 @@ use crate::session::base;
 use emendate_core::anchor_map::AnchorMap;
 use emendate_core::explain::{self, DiffHunk, DiffStat, DiffText};
 use emendate_core::{
-    ContentId, Error, HeaderStyle, Note, Notes, OpOutcome, curly_quotes, generated, invisible_characters, line_edits,
+    Charset, ContentId, Error, HeaderStyle, Note, Notes, OpOutcome, curly_quotes, generated, invisible_characters,
+    line_edits,
 };
 use emendate_fs::{WriteReport, shown};
 use emendate_history::{LineSet, OperationId};
@@ -299,7 +300,10 @@ impl Receipt {
         let mut notes: Notes = link.into_iter().chain(raw).chain(flag).chain(asked).collect();
         notes.extend(plan.outcome.notes.iter().cloned());
         notes.extend(of_edits);
-        notes.extend(invisible_characters(hunks));
+        // Characters of bytes are not those that are displayed.
+        if plan.before.codec().charset != Charset::Bytes {
+            notes.extend(invisible_characters(hunks));
+        }
         // Of a large file, the text has only some lines.
         if plan.before.file_summary().is_none_or(|whole| whole.ascii) {
             notes.extend(curly_quotes(plan.before.text(), hunks));

@@ -14,7 +14,9 @@ mod tool_row;
 use crate::context::call::Call;
 use crate::context::options::line_format_named;
 use crate::context::policy::Access;
-pub(crate) use crate::context::walk::{GLOB_BYTES_MAX, WALKED_ENTRIES_MAX, WalkFilter, WalkStats};
+pub(crate) use crate::context::walk::{
+    GLOB_BYTES_MAX, IGNORE_FILE_BYTES_MAX, WALKED_ENTRIES_MAX, WalkFilter, WalkStats,
+};
 use crate::context::{LoadedFile, walk};
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path::{self, RawPath};

@@ -64,7 +64,8 @@ impl<'a> TreeWalk<'a> {
         };
         let has_rules = [".gitignore", ".ignore"].iter().any(|name| has_file(entries.iter(), name));
         if has_rules {
-            self.ignores.push(ignore_files(&self.call, folder.absolute()));
+            // Without rules that are too many, the snapshot has more files.
+            self.ignores.push(ignore_files(&self.call, folder.absolute()).unwrap_or_else(|_| Gitignore::empty()));
         }
         let folder = Arc::new(folder);
         let (mut path, mut chunk) = (folder.absolute().to_owned(), Vec::new());

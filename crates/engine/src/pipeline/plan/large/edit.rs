@@ -219,8 +219,9 @@ fn longest_lines<'o>(finds: &[&'o TextQuery]) -> Vec<&'o str> {
 
 const ALL_OCCURRENCES: WholeFileReason = WholeFileReason::new(
     "this call needs all of its text at once",
-    "Send it as {edit()} or {multi_edit()} with each old text copied exactly from the file, or as edits of lines by their \
-     numbers, and without an encoding, marks with words, partial edits and an order.",
+    "Send it as {edit()} with each old text copied exactly from the file, or as edits of lines by their numbers. An \
+     encoding, marks with words, partial edits, an order, and hunks with a section, `...` or the end of the file need \
+     the whole text.",
 );
 const NOT_FOUND_AS_IS: WholeFileReason = WholeFileReason::new(
     "does not contain the exact text, and similar text is searched for only when the whole file is loaded",

@@ -97,7 +97,10 @@ pub(crate) fn plan(
         let done = tree.step(step, target);
         call.caller.advance()?;
         tree.check_call_size()?;
-        let Err(error) = done else { continue };
+        let Err(mut error) = done else { continue };
+        if target.action.leaves() && error.code() == Code::FileTooLarge {
+            error = error.next("Move or delete it with another program.");
+        }
         let again = removed_before(call, options.origin, &target.path, &error).filter(|_| target.action.leaves());
         if again.is_some() || targets.len() == 1 && !options.patch.reject {
             return Err(again.unwrap_or(error));
@@ -133,7 +136,7 @@ impl RequestTree<'_> {
     fn step(&mut self, step: usize, target: &ActionTarget) -> Result<()> {
         let ActionTarget { path, to, action, mode, .. } = target;
         // Files that leave may be in a directory that becomes a file.
-        let entered = if action.leaves() { None } else { Some(path) };
+        let entered = Some(path).filter(|path| !self.leaving.contains(path.absolute()));
         for path in [entered, to.as_ref()].into_iter().flatten() {
             self.not_below_a_file(path)?;
         }
