@@ -32,7 +32,7 @@ pub enum Phrase {
 
 /// A client's names of tools and fields; `None` for those it does not have. Fields have the names of the tool table
 /// unless the client has others.
-pub trait Vocabulary {
+pub trait Vocabulary: Sync {
     /// Returns the name of a tool.
     fn tool(&self, name: &str) -> Option<String>;
     /// Returns the name of a field of the called tool.

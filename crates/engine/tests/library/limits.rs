@@ -53,6 +53,8 @@ const ROWS: &[Row] = &[
 const ELSEWHERE: &[&str] = &[
     "together",
     "context",
+    "hits",
+    "listed",
     "kept",
     "taken back",
     "entries",
