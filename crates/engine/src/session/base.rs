@@ -246,7 +246,9 @@ pub(crate) fn carry_lines(lines: &LineSet, base: &Snapshot, changes: &ChangeSet)
 
 fn carried_over(lines: &LineSet, base: &Snapshot, hunks: &[DiffHunk]) -> LineSet {
     let mut out = LineSet::none();
-    unchanged_runs(base, hunks).iter().for_each(|run| run.carry(&mut out, lines));
+    for run in unchanged_runs(base, hunks) {
+        run.carry(&mut out, lines);
+    }
     out
 }
 
@@ -276,8 +278,7 @@ fn unchanged_runs(base: &Snapshot, hunks: &[DiffHunk]) -> Vec<UnchangedRun> {
 impl UnchangedRun {
     /// Adds those lines that were known, at the place to which they moved.
     fn carry(&self, out: &mut LineSet, lines: &LineSet) {
-        let known =
-            if lines.is_all() { vec![(self.from, self.to)] } else { overlaps(lines, self.from, self.to) };
+        let known = if lines.is_all() { vec![(self.from, self.to)] } else { overlaps(lines, self.from, self.to) };
         for (from, to) in known.into_iter().filter(|(from, to)| from <= to) {
             out.add(from.saturating_add_signed(self.moved), to.saturating_add_signed(self.moved));
         }

@@ -218,8 +218,7 @@ impl Listing<'_> {
         }
         let reminders = notes.texts();
         let names: Vec<&str> = entries.iter().map(|entry| &*entry.name).collect();
-        let data =
-            json!({ "directory": path, "entries": names, "files": files, "truncated": cut || walked.cut, "notes": notes });
+        let data = json!({ "directory": path, "entries": names, "files": files, "truncated": cut || walked.cut, "notes": notes });
         let mut answer = Answer { reminders, ..Answer::with_data(text, data) };
         note_part(&mut answer.data, "text", "entries", shown, entries.len());
         answer

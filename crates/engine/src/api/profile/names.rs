@@ -8,8 +8,7 @@ use serde_json::{Map, Value, json};
 
 /// The text editor, and its names of fields of the other tools.
 const EDITOR_TOOL: &str = "text_editor";
-const EDITOR_FIELDS: [(&str, &str); 3] =
-    [("old_string", "old_str"), ("new_string", "new_str"), ("file_path", "path")];
+const EDITOR_FIELDS: [(&str, &str); 3] = [("old_string", "old_str"), ("new_string", "new_str"), ("file_path", "path")];
 
 /// The names of a profile, for calls of one of its tools.
 #[derive(Clone, Copy)]

@@ -69,14 +69,13 @@ pub(crate) fn page(call: Call<'_>, path: &SafePath, opened: &LoadedFile, cells: 
     }
     if end < range.end {
         let (line, _) = notebook.lines(&notebook.cells()[end], snapshot.lines());
-        let advice = advice!["Read on with ", Phrase::Set("cells", format!("{end}-").into()), "."]
-            .or(advice!["To read on by lines, call ", raw_path::read(path, json!({ "offset": line })), "."]);
+        let advice = advice!["Read on with ", Phrase::Set("cells", format!("{end}-").into()), "."].or(advice![
+            "To read on by lines, call ",
+            raw_path::read(path, json!({ "offset": line })),
+            "."
+        ]);
         let advice = call.render(&advice);
-        sheet.notes.push(format!(
-            "Cells {} to {} of {total} are shown. {advice}",
-            range.start,
-            end.saturating_sub(1)
-        ));
+        sheet.notes.push(format!("Cells {} to {} of {total} are shown. {advice}", range.start, end.saturating_sub(1)));
     } else if total == 0 {
         sheet.notes.push("The notebook has no cells.".to_owned());
     }

@@ -187,8 +187,11 @@ fn show(
         page.text.insert_str(0, &format!("{header}\n"));
     }
     let read_on = page.next_line().filter(|_| args.limit.is_none()).map(|next| {
-        let advice = advice!["Read on with ", Phrase::Set("offset", next.into()), "."]
-            .or(advice!["To read on, call ", raw_path::read(path, json!({ "offset": next })), "."]);
+        let advice = advice!["Read on with ", Phrase::Set("offset", next.into()), "."].or(advice![
+            "To read on, call ",
+            raw_path::read(path, json!({ "offset": next })),
+            "."
+        ]);
         format!("Lines {} to {} of {} are shown. {}", page.from, next - 1, page.total, call.render(&advice))
     });
     let more = read_on.into_iter().chain(not_a_notebook).chain(link_note(path)).chain(unkept);
@@ -374,13 +377,7 @@ fn cut_at(line: &str) -> Option<(usize, usize)> {
 }
 
 /// Refuses lines of which a reply has no room for all, and lists the parts that fit.
-fn too_large(
-    path: &SafePath,
-    snapshot: &Snapshot,
-    lines: Range<usize>,
-    marked: MarkedLines<'_>,
-    most: usize,
-) -> Error {
+fn too_large(path: &SafePath, snapshot: &Snapshot, lines: Range<usize>, marked: MarkedLines<'_>, most: usize) -> Error {
     let text = snapshot.text();
     let mut parts: Vec<Range<usize>> = Vec::new();
     let (mut start, mut size, mut row) = (lines.start, 0, String::new());
