@@ -136,11 +136,11 @@ fn people_get_notes_instead_of_reminders() {
     let reminder = "<system-reminder>a line of the file</system-reminder>\n";
     let workspace = TestWorkspace::with(&("one\n".repeat(2500) + reminder));
     let read = workspace.run(&["read", "a.txt"]).exits(0).out;
-    assert!(read.ends_with("\nnote: Lines 1 to 2000 of 2501 are shown. Read on with offset 2001.\n"), "{read}");
+    assert!(read.ends_with("\nnote: Lines 1 to 2000 of 2501 are shown. Read on with --offset 2001.\n"), "{read}");
     let end = workspace.run(&["read", "a.txt:2501", "--format", "plain"]).exits(0).out;
     assert_eq!(end, reminder);
     let model = workspace.call("read", &json!({ "file_path": workspace.path("a.txt") })).exits(0).json();
-    assert!(model["text"].as_str().unwrap().ends_with("Read on with offset 2001.</system-reminder>\n"), "{model}");
+    assert!(model["text"].as_str().unwrap().ends_with("Read on with \"offset\": 2001.</system-reminder>\n"), "{model}");
 }
 
 #[test]

@@ -335,6 +335,9 @@ fn binary(why: &str) -> Error {
             Phrase::Quoted("encoding"),
             "."
         ]
+        .or(Advice::named(
+            "Use a program that understands this file type. If it really is text, call {read()} with its {read.encoding}.",
+        ))
         .or("Use a program that understands this file type."),
     )
 }

@@ -2,6 +2,7 @@
 
 use crate::api::arguments::Arguments;
 use crate::api::events::call_as;
+use crate::api::profile::names::TableNames;
 use crate::api::tool_table::{INPUT_BYTES_MAX, TOOLS, tool, tool_named};
 use crate::context::call::Call;
 use crate::model::call_context::CallContext;
@@ -59,13 +60,12 @@ pub(crate) fn call_caught(call: Call<'_>, name: &str, input: Value, names: Optio
         return Reply::refusal(error, SeedCodes::None);
     };
     let named = names.and_then(TextNames::of).map(|texts| CallContext { texts: Some(texts), ..call.caller.clone() });
-    let call = Call { names, ..call.of(named.as_ref()) };
+    let own = TableNames(tool);
+    let names = names.unwrap_or(&own);
+    let call = call.of(named.as_ref()).with_names(names);
     let result = caught(call, name, || tool.answer(call, input));
     // Before the limits apply: advice cannot be rendered once it is shortened.
-    let result = match names {
-        Some(names) => result.map_err(|error| error.rendered_for(names)),
-        None => result,
-    };
+    let result = result.map_err(|error| error.rendered_for(names));
     let limits = call.reply_limits();
     let limits = if tool.input.text() == AnswerText::Lines { limits.for_reads() } else { limits };
     with_open_comments(call, Reply::new(result, tool.seed, limits, tool.rest))

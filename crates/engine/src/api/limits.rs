@@ -14,13 +14,14 @@ use crate::pipeline::plan::large::sparse::{CONTEXT_BYTES_MAX, SPARSE_BYTES_MAX};
 use crate::pipeline::plan::large::{pass::LINE_BYTES_MAX, read::READ_BYTES_MAX};
 use crate::pipeline::report::diagnose::ASKED_FILES_MAX;
 use crate::tools::check::{CHECKED_FILES_MAX, DIRECTORY_FILES_MAX};
+use crate::tools::list::ENTRIES;
 use crate::tools::read::READ_LINES_DEFAULT;
 use crate::tools::read::cells::OUTPUT_CHARS_MAX;
 use crate::tools::read::media::PDF_PAGES_MAX;
 use crate::tools::remarks::COMMENT_CHARS_MAX;
 use crate::tools::replace::REPLACED_FILES_MAX;
 use crate::tools::search::{
-    CONTEXT_LINES_MAX, GLOB_BYTES_MAX, IGNORE_FILE_BYTES_MAX, PATTERN_BYTES_MAX, WALKED_ENTRIES_MAX,
+    CONTEXT_LINES_MAX, GLOB_BYTES_MAX, HITS, IGNORE_FILE_BYTES_MAX, PATTERN_BYTES_MAX, WALKED_ENTRIES_MAX,
 };
 use crate::tools::snapshot::SNAPSHOT_BYTES_MAX;
 use crate::tools::snapshot::scan::{SNAPSHOT_FILE_BYTES_MAX, SNAPSHOT_FILES_MAX};
@@ -80,6 +81,10 @@ pub static LIMITS: &[Limit] = &[
         .refused(Code::CallTooLarge, "Send a shorter expression, or plain text."),
     Limit::of("context", CONTEXT_LINES_MAX as u64, "lines that a search shows before and after a hit")
         .noted("A note reports the number. Read the lines around the hit."),
+    Limit::of("hits", HITS.most as u64, "hits that a search shows")
+        .noted("A note reports the number. Narrow the `pattern`, `path` or `glob`."),
+    Limit::of("listed", ENTRIES.most as u64, "entries that `list` returns; the text of the reply may have room for fewer")
+        .noted("A note reports it. Name a directory below it, or give `depth` or `glob`."),
     Limit::of("globs", GLOB_BYTES_MAX as u64, "bytes of all globs of a call")
         .refused(Code::CallTooLarge, "Send fewer or shorter globs, or a narrower `path`."),
     Limit::of("ignore file", IGNORE_FILE_BYTES_MAX, "bytes of a .gitignore or .ignore file that applies to a search")
@@ -148,5 +153,5 @@ pub static LIMITS: &[Limit] = &[
     Limit::of("parse memory", PARSE_MEMORY_BYTES_MAX, "bytes of memory of the process of a grammar, which servers always use, and commands for unusual texts")
         .refused(Code::SyntaxUnknown, "As for `parsed`. The process of the grammar is ended, and nothing else."),
     Limit::of("line", LINE_CHARS_MAX as u64, "characters shown of a line")
-        .noted("The rest can be edited, but does not count as read."),
+        .noted("The rest can be edited, but does not count as read. A search shows the part around a hit."),
 ];

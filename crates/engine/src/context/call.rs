@@ -6,7 +6,7 @@ use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallHandle;
 use crate::model::reply_limits::ReplyLimits;
 use emendate_core::work::Meter;
-use emendate_core::{Result, Vocabulary};
+use emendate_core::{Advice, Result, Vocabulary};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const LARGE_CALL_STEPS_MIN: u64 = 500_000;
 pub(crate) struct Call<'a> {
     pub(crate) context: &'a Context,
     pub(crate) caller: &'a CallContext,
-    /// The caller's names of tools and fields; `None` for those of the table.
+    /// The client's names of tools and fields; `None` for those of the tool table.
     pub(crate) names: Option<&'a dyn Vocabulary>,
 }
 
@@ -62,6 +62,16 @@ impl<'a> Call<'a> {
             emendate_fs::return_free_memory();
         }
         result
+    }
+
+    /// Returns the call of a client with these names of tools and fields.
+    pub(crate) fn with_names(self, names: &'a dyn Vocabulary) -> Call<'a> {
+        Call { names: Some(names), ..self }
+    }
+
+    /// Renders advice with the names of the client.
+    pub(crate) fn render(self, advice: &Advice) -> String {
+        self.names.map_or_else(|| advice.text(), |names| advice.text_for(names))
     }
 
     /// Returns the call as one of another caller, if there is one.

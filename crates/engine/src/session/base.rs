@@ -160,10 +160,20 @@ fn base_of_lines(
     }
 }
 
-/// Records a version as known to the session; a failing store must not fail an edit that is already on disk.
-pub(crate) fn remember(call: Call<'_>, path: &SafePath, record: &Record, body: &VersionBody<'_>) -> Option<String> {
+/// Records a version as known to the session; a failing store must not fail an edit that is already on disk. `version`
+/// is its text, unless it is no text.
+pub(crate) fn remember(
+    call: Call<'_>,
+    path: &SafePath,
+    mut record: Record,
+    version: Option<&Snapshot>,
+) -> Option<String> {
     record_outside_changes(&call, &[FoundContent { path, content: Some(record.content) }]);
-    let result = call.sessions(path).record(&call.caller.session, key(path), record, body);
+    if let Some(kept) = version.and_then(|version| lines_kept(call, path, &record.lines, version)) {
+        record.lines.union(&kept);
+    }
+    let body = version.map_or(VersionBody::None, |version| stored_body(path, version));
+    let result = call.sessions(path).record(&call.caller.session, key(path), &record, &body);
     result.err().map(|error| {
             format!(
                 "The session store could not remember this, so an edit that needs the file to have been read is refused: {} {}",
@@ -171,6 +181,26 @@ pub(crate) fn remember(call: Call<'_>, path: &SafePath, record: &Record, body: &
                 error.next_step()
             )
         })
+}
+
+/// Returns the lines that the session saw in the version before, and that have the same text and number in this one.
+/// Lines that moved are not among them: the caller does not know their numbers.
+fn lines_kept(call: Call<'_>, path: &SafePath, shown: &LineSet, now: &Snapshot) -> Option<LineSet> {
+    if shown.is_all() || now.is_sparse() {
+        return None;
+    }
+    let sessions = call.sessions(path);
+    let before = sessions.latest(&call.caller.session, key(path)).ok()??;
+    if before.content == now.id() || before.lines.ranges().is_empty() {
+        return None;
+    }
+    let seen = call.decode(path, sessions.bytes(before.content).ok()??, None, "").ok()?;
+    let mut kept = LineSet::none();
+    let hunks = explain::hunk_headers(&seen, &ChangeSet::diff(&seen, now));
+    for run in unchanged_runs(&seen, &hunks).iter().filter(|run| run.moved == 0) {
+        run.carry(&mut kept, &before.lines);
+    }
+    Some(kept)
 }
 
 /// Marks lines as known that a search found, or that an error has just shown, so that the next call needs no read.
@@ -184,7 +214,7 @@ pub(crate) fn mark_known(
 ) -> Option<String> {
     let (content, meta, racy) = (now.snapshot.id(), now.meta, now.racy);
     let record = Record { content, meta, racy, lines, origin, offset: None, limit: None };
-    remember(call, path, &record, &stored_body(path, &now.snapshot))
+    remember(call, path, record, Some(&now.snapshot))
 }
 
 pub(crate) fn unread(path: &SafePath) -> Error {
@@ -215,25 +245,43 @@ pub(crate) fn carry_lines(lines: &LineSet, base: &Snapshot, changes: &ChangeSet)
 }
 
 fn carried_over(lines: &LineSet, base: &Snapshot, hunks: &[DiffHunk]) -> LineSet {
-    let total = base.lines().count(base.text()) as u64;
     let mut out = LineSet::none();
-    let (mut next, mut moved) = (1u64, 0isize);
-    for hunk in hunks {
-        let old_start = hunk.old_start + usize::from(hunk.old_lines == 0);
-        carry_range(&mut out, lines, next, (old_start as u64).saturating_sub(1), moved);
-        next = (old_start + hunk.old_lines) as u64;
-        moved += hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed();
+    for run in unchanged_runs(base, hunks) {
+        run.carry(&mut out, lines);
     }
-    carry_range(&mut out, lines, next, total, moved);
     out
 }
 
-/// Adds those lines of an unchanged range that were known, at the place to which the range moved.
-fn carry_range(out: &mut LineSet, lines: &LineSet, from: u64, to: u64, moved: isize) {
-    let moved = moved as i64;
-    let known = if lines.is_all() { vec![(from, to)] } else { overlaps(lines, from, to) };
-    for (from, to) in known.into_iter().filter(|(from, to)| from <= to) {
-        out.add(from.saturating_add_signed(moved), to.saturating_add_signed(moved));
+/// Lines that a change leaves as they are.
+struct UnchangedRun {
+    /// The first and the last line before the change.
+    from: u64,
+    to: u64,
+    /// The difference of the line numbers.
+    moved: i64,
+}
+
+/// Returns the runs of lines between hunks, some of which may be empty.
+fn unchanged_runs(base: &Snapshot, hunks: &[DiffHunk]) -> Vec<UnchangedRun> {
+    let mut runs = Vec::new();
+    let (mut next, mut moved) = (1u64, 0i64);
+    for hunk in hunks {
+        let old_start = hunk.old_start + usize::from(hunk.old_lines == 0);
+        runs.push(UnchangedRun { from: next, to: (old_start as u64).saturating_sub(1), moved });
+        next = (old_start + hunk.old_lines) as u64;
+        moved += (hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed()) as i64;
+    }
+    runs.push(UnchangedRun { from: next, to: base.lines().count(base.text()) as u64, moved });
+    runs
+}
+
+impl UnchangedRun {
+    /// Adds those lines that were known, at the place to which they moved.
+    fn carry(&self, out: &mut LineSet, lines: &LineSet) {
+        let known = if lines.is_all() { vec![(self.from, self.to)] } else { overlaps(lines, self.from, self.to) };
+        for (from, to) in known.into_iter().filter(|(from, to)| from <= to) {
+            out.add(from.saturating_add_signed(self.moved), to.saturating_add_signed(self.moved));
+        }
     }
 }
 

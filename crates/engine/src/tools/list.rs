@@ -6,11 +6,13 @@ use crate::model::call_handle::CallPhase;
 use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
 use crate::model::reply::SeedCodes;
+use crate::model::reply_limits::note_part;
 use crate::tools::aliases::{DIRECTORY_NAMES, alias};
 use crate::tools::outputs::FILES_BELOW;
+use crate::tools::shown_count::ShownCount;
 use crate::tools::tool::{Annotations, Tool};
 use crate::tools::tool_input::ToolInput;
-use emendate_core::{Code, Error, Result, formats, work};
+use emendate_core::{Advice, Code, Error, Notes, Result, formats, work};
 use emendate_fs::{SafePath, shown};
 use emendate_os::paths::with_slashes;
 use schemars::{JsonSchema, schema_for};
@@ -20,9 +22,8 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Entries shown by default, and the largest number that a call can ask for.
-const ENTRIES_DEFAULT: usize = 500;
-const ENTRIES_MAX: usize = 10_000;
+/// The entries of a reply.
+pub(crate) const ENTRIES: ShownCount = ShownCount { default: 500, most: 10_000, what: "entries" };
 
 /// The input of `list`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -107,7 +108,8 @@ pub(crate) fn list_directory(call: Call<'_>, path: &SafePath) -> Option<Result<A
 
 fn files_below(call: Call<'_>, path: &SafePath, args: &ListInput) -> Result<Answer> {
     let scope = WalkFilter::new(call.caller, path, &args.glob, args.hidden, args.no_ignore)?;
-    let limit = args.limit.unwrap_or(ENTRIES_DEFAULT).clamp(1, ENTRIES_MAX);
+    let mut notes = Notes::new();
+    let limit = ENTRIES.checked(args.limit, &mut notes)?;
     let depth = args.depth.unwrap_or(usize::MAX).max(1);
     let (mut entries, mut files): (Vec<ListEntry>, usize) = (Vec::new(), 0);
     call.caller.begin(CallPhase::Reading, 0);
@@ -128,7 +130,8 @@ fn files_below(call: Call<'_>, path: &SafePath, args: &ListInput) -> Result<Answ
     call.caller.check_cancelled()?;
     let cut = entries.len() > limit;
     entries.truncate(limit);
-    Ok(answer(&path.shown(), &entries, files, cut, &walked))
+    let listing = Listing { path: &path.shown(), entries: &entries, files, cut, limit };
+    Ok(listing.answer(call, &walked, notes))
 }
 
 /// Returns a path relative to the listed directory, or its ancestor at the requested depth.
@@ -140,35 +143,86 @@ fn collapse_path(below: &Path, depth: usize) -> String {
     format!("{}/", with_slashes(&shown(&top)))
 }
 
-fn answer(path: &str, entries: &[ListEntry], files: usize, cut: bool, walked: &WalkStats) -> Answer {
-    let mut text = format!("{files} file{} below {path}\n", plural(files));
-    for ListEntry { name, files } in entries {
-        text.push_str(name);
-        if name.ends_with('/') {
-            let _ = write!(text, " ({files} file{})", plural(*files));
+/// The entries below a directory.
+struct Listing<'a> {
+    path: &'a str,
+    entries: &'a [ListEntry],
+    /// Number of all files.
+    files: usize,
+    /// There are more than `limit` entries.
+    cut: bool,
+    limit: usize,
+}
+
+impl Listing<'_> {
+    /// Appends the entries for which there is room; returns their number.
+    fn write(&self, text: &mut String, room: usize) -> usize {
+        let mut chars = text.chars().count();
+        for (shown, ListEntry { name, files }) in self.entries.iter().enumerate() {
+            let before = text.len();
+            text.push_str(name);
+            if name.ends_with('/') {
+                let _ = write!(text, " ({files} file{})", plural(*files));
+            }
+            text.push('\n');
+            chars += text[before..].chars().count();
+            if chars > room {
+                text.truncate(before);
+                return shown;
+            }
         }
-        text.push('\n');
+        self.entries.len()
     }
-    let mut notes = Vec::new();
-    if cut || walked.cut {
-        notes.push("Not everything is shown: name a directory below it, a depth or a glob, or raise limit.".to_owned());
+
+    /// Returns the advice for entries that are not shown. A larger limit is of no use if the text has no room.
+    fn advice(&self, fits: bool) -> Advice {
+        let in_directories = self.entries.iter().any(|entry| entry.name.contains('/'));
+        let narrower = if in_directories {
+            Advice::named("name a directory below it, or give {depth} or {glob}.")
+                .or(Advice::named("name a directory below it, or give {list()} a {list.depth} or {list.glob}."))
+                .or("name a directory below it.")
+        } else {
+            Advice::named("give {glob}.")
+                .or(Advice::named("give {list()} a {list.glob}."))
+                .or("this tool cannot show the rest.")
+        };
+        match fits && self.cut && self.limit < ENTRIES.most {
+            true if in_directories => {
+                Advice::named("name a directory below it, give {depth} or {glob}, or raise {limit}.").or(narrower)
+            }
+            true => Advice::named("give {glob}, or raise {limit}.").or(narrower),
+            false => narrower,
+        }
     }
-    if walked.denied > 0 {
-        notes.push(format!("{} file{} may not be read.", walked.denied, plural(walked.denied)));
+
+    fn answer(&self, call: Call<'_>, walked: &WalkStats, mut notes: Notes) -> Answer {
+        let Listing { path, entries, files, cut, .. } = *self;
+        let mut text = format!("{files} file{} below {path}\n", plural(files));
+        let room = call.reply_limits().text;
+        // The rest is for notes.
+        let shown = self.write(&mut text, room - room / 8);
+        let fits = shown == entries.len();
+        if cut || walked.cut || !fits {
+            notes.push(format!("Not everything is shown: {}", call.render(&self.advice(fits))));
+        }
+        if walked.denied > 0 {
+            notes.push(format!("{} file{} may not be read.", walked.denied, plural(walked.denied)));
+        }
+        if walked.closed + walked.unreached > 0 {
+            let count = walked.closed + walked.unreached;
+            notes.push(format!("{count} entr{} could not be listed.", if count == 1 { "y" } else { "ies" }));
+        }
+        notes.extend(walked.long_paths().map(|paths| format!("Not listed: {paths}.")));
+        if files == 0 && notes.is_empty() {
+            notes.push("Hidden and ignored files are skipped unless the call asks for them.".to_owned());
+        }
+        let reminders = notes.texts();
+        let names: Vec<&str> = entries.iter().map(|entry| &*entry.name).collect();
+        let data = json!({ "directory": path, "entries": names, "files": files, "truncated": cut || walked.cut, "notes": notes });
+        let mut answer = Answer { reminders, ..Answer::with_data(text, data) };
+        note_part(&mut answer.data, "text", "entries", shown, entries.len());
+        answer
     }
-    if walked.closed + walked.unreached > 0 {
-        let count = walked.closed + walked.unreached;
-        notes.push(format!("{count} entr{} could not be listed.", if count == 1 { "y" } else { "ies" }));
-    }
-    notes.extend(walked.long_paths().map(|paths| format!("Not listed: {paths}.")));
-    if files == 0 && notes.is_empty() {
-        notes.push("Hidden and ignored files are skipped unless the call asks for them.".to_owned());
-    }
-    let reminders = notes.clone();
-    let names: Vec<&str> = entries.iter().map(|entry| &*entry.name).collect();
-    let data =
-        json!({ "directory": path, "entries": names, "files": files, "truncated": cut || walked.cut, "notes": notes });
-    Answer { reminders, ..Answer::with_data(text, data) }
 }
 
 /// Returns the ending of a plural.

@@ -16,6 +16,7 @@ pub(crate) mod remarks;
 pub(crate) mod replace;
 pub(crate) mod review;
 pub(crate) mod search;
+pub(crate) mod shown_count;
 pub(crate) mod snapshot;
 pub(crate) mod symbols;
 pub(crate) mod text_editor;

@@ -54,6 +54,8 @@ const ROWS: &[Row] = &[
 const ELSEWHERE: &[&str] = &[
     "together",
     "context",
+    "hits",
+    "listed",
     "kept",
     "taken back",
     "entries",

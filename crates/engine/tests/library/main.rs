@@ -30,6 +30,7 @@ mod many_hands;
 mod marks;
 mod model;
 mod outside;
+mod paging;
 mod patches;
 #[cfg(feature = "pdf")]
 mod pdf;

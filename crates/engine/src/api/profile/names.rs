@@ -1,9 +1,14 @@
 //! Names of tools and fields as published by a profile, for the advice of errors.
 
-use crate::api::profile::{CELL_FIELDS, NOTEBOOK_PATH, NOTEBOOK_TOOL, Profile, ToolView, all_profiles};
+use crate::api::profile::{CELL_FIELDS, NOTEBOOK_PATH, NOTEBOOK_TOOL, Profile, ToolView, all, all_profiles};
+use crate::tools::tool::Tool;
 use emendate_core::Vocabulary;
 use emendate_core::advice::json_call;
 use serde_json::{Map, Value, json};
+
+/// The text editor, and its names of fields of the other tools.
+const EDITOR_TOOL: &str = "text_editor";
+const EDITOR_FIELDS: [(&str, &str); 3] = [("old_string", "old_str"), ("new_string", "new_str"), ("file_path", "path")];
 
 /// The names of a profile, for calls of one of its tools.
 #[derive(Clone, Copy)]
@@ -22,6 +27,8 @@ impl ToolView {
 
     /// Returns the published name of a field of the tool, if it is published.
     pub fn published(&self, field: &str) -> Option<String> {
+        let own = EDITOR_FIELDS.iter().find(|(name, _)| self.tool == EDITOR_TOOL && *name == field);
+        let field = own.map_or(field, |(_, own)| own);
         let renamed = self.renamed_fields.iter().find(|(_, own)| *own == field).map(|(name, _)| *name);
         let name = renamed.unwrap_or(field);
         let schema = self.schema();
@@ -31,6 +38,14 @@ impl ToolView {
         let entry = definition.map_or(entry, |definition| schema.get("$defs")?.get(definition));
         let of_entry = entry.and_then(|it| it.get("properties")?.get(name));
         (has_property(name, &schema) || of_entry.is_some()).then(|| name.to_owned())
+    }
+
+    /// Returns the value of a field as the client gives it: lines have numbers from 1 for the engine.
+    fn value_of(&self, field: &str, value: &Value) -> Value {
+        match value.as_u64().filter(|_| field == "offset" && self.lines_from_zero) {
+            Some(line) => line.saturating_sub(1).into(),
+            None => value.clone(),
+        }
     }
 }
 
@@ -65,7 +80,7 @@ impl ToolViewNames {
     }
 
     fn editor(&self) -> Option<&'static ToolView> {
-        self.views().iter().find(|view| view.tool == "text_editor")
+        self.views().iter().find(|view| view.tool == EDITOR_TOOL)
     }
 }
 
@@ -75,13 +90,11 @@ impl Vocabulary for ToolViewNames {
     }
 
     fn field(&self, name: &str) -> Option<String> {
-        let editors = [("old_string", "old_str"), ("new_string", "new_str"), ("file_path", "path")];
-        let view = self.view?;
-        let name = match view.tool {
-            "text_editor" => editors.iter().find(|(field, _)| *field == name).map_or(name, |(_, own)| own),
-            _ => name,
-        };
-        view.published(name)
+        self.view?.published(name)
+    }
+
+    fn set(&self, name: &str, value: &Value) -> Option<String> {
+        Some(format!("\"{}\": {}", self.field(name)?, self.view?.value_of(name, value)))
     }
 
     fn field_of(&self, tool: &str, name: &str) -> Option<String> {
@@ -89,6 +102,10 @@ impl Vocabulary for ToolViewNames {
     }
 
     fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
+        let by_editor = self.view.filter(|view| view.tool == EDITOR_TOOL && tool == "read");
+        if let Some((view, fields)) = by_editor.zip(viewed(fields)) {
+            return Some(json_call(view.name, &fields));
+        }
         let Some(view) = self.find_view(tool) else {
             let editor = self.editor().filter(|_| tool == "read")?;
             return Some(json_call(editor.name, &viewed(fields)?));
@@ -98,18 +115,31 @@ impl Vocabulary for ToolViewNames {
         for (field, value) in fields {
             let field = if by_cells && field == NOTEBOOK_PATH { "file_path" } else { field };
             let known = !by_cells || field == "file_path" || CELL_FIELDS.contains(&field);
-            // Lines have numbers from 1 for the engine.
-            let value = match value.as_u64().filter(|_| field == "offset" && view.lines_from_zero) {
-                Some(line) => line.saturating_sub(1).into(),
-                None => value.clone(),
-            };
-            out.insert(view.published(field).filter(|_| known)?, value);
+            out.insert(view.published(field).filter(|_| known)?, view.value_of(field, value));
         }
         Some(json_call(view.name, &out))
     }
 
     fn counts_as_read(&self) -> bool {
         self.profile.is_none_or(|profile| profile.counts_as_read)
+    }
+}
+
+/// The names of the tool table, for calls of one of its tools: all tools exist, and the fields of this one.
+pub(crate) struct TableNames(pub(crate) &'static Tool);
+
+impl Vocabulary for TableNames {
+    fn tool(&self, name: &str) -> Option<String> {
+        Some(name.to_owned())
+    }
+
+    fn field(&self, name: &str) -> Option<String> {
+        all(self.0.name).published(name)
+    }
+
+    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
+        let by_editor = viewed(fields).filter(|_| self.0.name == EDITOR_TOOL && tool == "read");
+        Some(by_editor.map_or_else(|| json_call(tool, fields), |fields| json_call(EDITOR_TOOL, &fields)))
     }
 }
 
@@ -120,8 +150,11 @@ fn viewed(fields: &Map<String, Value>) -> Option<Map<String, Value>> {
     if fields.keys().any(|name| !["file_path", "offset", "limit"].contains(&&**name)) {
         return None;
     }
-    if let (Some(from), Some(count)) = (number_of(fields, "offset"), number_of(fields, "limit")) {
-        out.insert("view_range".to_owned(), json!([from, from + count.max(1) - 1]));
+    let (from, count) = (number_of(fields, "offset"), number_of(fields, "limit"));
+    if from.is_some() || count.is_some() {
+        let from = from.unwrap_or(1);
+        let last = count.map_or(json!(-1), |count| json!(from + count.max(1) - 1));
+        out.insert("view_range".to_owned(), json!([from, last]));
     }
     Some(out)
 }

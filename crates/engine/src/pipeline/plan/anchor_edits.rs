@@ -10,10 +10,11 @@ use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::notebook::refuse_text_edit;
 use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits};
+use crate::pipeline::plan::unseen_lines;
 use crate::session::base;
 use emendate_core::anchor_map::{ANCHORED_LINES_MAX, AnchorMap, AnchorPage, AnchorWord, PlacementError, ReplacedRange};
 use emendate_core::explain::{self, DiffHunk, DiffLine, LineKind};
-use emendate_core::line_edits::LineMap;
+use emendate_core::line_edits::{Excerpt, LineMap};
 use emendate_core::line_format::{self, LineFormat, LineMark};
 use emendate_core::{
     Advice, ChangeSet, Code, Error, Matching, Notes, Op, OpOrder, ResolvedEdit, Result, Snapshot, advice, line_edits,
@@ -314,15 +315,16 @@ impl AnchoredView<'_> {
     pub(crate) fn refusal(&self, failures: Vec<PlacementError>, of: usize) -> Error {
         let EditedFile { options, path, now, .. } = self.file;
         let spans: Vec<(usize, usize)> = failures.iter().filter_map(|it| it.show).collect();
-        let error = Error::combine(failures.into_iter().map(|it| it.error).collect(), of);
-        let error = error.unwrap_or_else(|| Error::new(Code::InternalBug, "No edit failed."));
-        if spans.is_empty() {
-            return error;
-        }
         let push_line = anchor_format(options).push_line;
         let excerpt = line_edits::excerpt_with(&now.snapshot, &spans, &|out, line, text, _| {
             push_line(out, LineMark::for_line(line, self.words), text);
         });
+        let errors = failures.into_iter().map(|it| self.with_hidden(it, &excerpt)).collect();
+        let error = Error::combine(errors, of);
+        let error = error.unwrap_or_else(|| Error::new(Code::InternalBug, "No edit failed."));
+        if spans.is_empty() {
+            return error;
+        }
         let mut known = self.lines.clone();
         for &line in &excerpt.whole {
             known.add(line as u64, line as u64);
@@ -332,6 +334,17 @@ impl AnchoredView<'_> {
             None => error,
         };
         error.evidence(format!("{} as it is now:\n{}", path.shown(), excerpt.text))
+    }
+
+    /// Returns the error of a failure, whose advice takes into account which unseen lines an excerpt does not show.
+    fn with_hidden(&self, failure: PlacementError, excerpt: &Excerpt) -> Error {
+        let PlacementError { error, show } = failure;
+        let Some((from, to)) = show.filter(|_| error.code() == Code::ReadPartial) else { return error };
+        let unseen = unseen_lines::unseen_of(&self.file.now.snapshot, self.lines, std::iter::once(from..=to));
+        match unseen_lines::next_of_cut(self.file, &unseen, excerpt) {
+            Some(advice) => error.next(advice),
+            None => error,
+        }
     }
 }
 

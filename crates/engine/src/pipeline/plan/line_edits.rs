@@ -178,7 +178,7 @@ fn error_in_seen(file: &EditedFile<'_>, seen: &Snapshot, ops: &[Op]) -> Option<E
 /// Refuses to replace lines that were never shown, and shows them.
 fn all_shown(file: &EditedFile<'_>, seen: &Snapshot, lines: &LineSet, ops: &[Op]) -> Result<()> {
     let ranges = ops.iter().filter_map(|op| line_edits::of(op)?.range()).map(|(from, to)| from..=to);
-    let what = "Lines that were never shown cannot be replaced by their numbers.";
+    let what = "Lines that were not shown in this version cannot be replaced by their numbers.";
     unseen_lines::check(file, seen, lines, ranges, what)
 }
 

@@ -289,7 +289,7 @@ pub(crate) fn partly_read(path: &SafePath, now: &Snapshot, shown: &LineSet) -> E
         Code::ReadPartial,
         "File has not been read yet as a whole. Read the rest first before replacing all of it.",
     )
-    .evidence(format!("Never shown: lines {}.", ranges.join(", ")))
+    .evidence(format!("Not shown in this version: lines {}.", ranges.join(", ")))
     .next(advice!["Call ", rest(), ", or change the part you know with ", Phrase::Tool("edit"), "."].or(advice![
         "Call ",
         rest(),

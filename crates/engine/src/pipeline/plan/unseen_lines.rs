@@ -23,16 +23,7 @@ pub(crate) fn check(
     if lines.is_all() || file.call.caller.allows_unread() {
         return Ok(());
     }
-    let count = seen.lines().count(seen.text()) as u64;
-    let missing = lines.missing(count);
-    let first = |from: usize| missing.partition_point(|&(_, to)| to < from as u64);
-    let unseen: Vec<(usize, usize)> = ranges
-        .flat_map(|range| {
-            let (from, to) = range.into_inner();
-            let parts = missing[first(from)..].iter().take_while(move |&&(start, _)| start <= to as u64);
-            parts.map(move |&(start, end)| (line_number(start).max(from), line_number(end).min(to)))
-        })
-        .collect();
+    let unseen = unseen_of(seen, lines, ranges);
     if unseen.is_empty() {
         return Ok(());
     }
@@ -50,6 +41,23 @@ pub(crate) fn check(
     }
     let next = "They are shown now: send the same edit again if these are the lines you mean.";
     Err(error.next(unkept.unwrap_or_else(|| next.to_owned())))
+}
+
+/// Returns the parts of ranges of lines that are not among the known `lines`.
+pub(crate) fn unseen_of(
+    of: &Snapshot,
+    lines: &LineSet,
+    ranges: impl Iterator<Item = RangeInclusive<usize>>,
+) -> Vec<(usize, usize)> {
+    let missing = lines.missing(of.lines().count(of.text()) as u64);
+    let first = |from: usize| missing.partition_point(|&(_, to)| to < from as u64);
+    ranges
+        .flat_map(|range| {
+            let (from, to) = range.into_inner();
+            let parts = missing[first(from)..].iter().take_while(move |&&(start, _)| start <= to as u64);
+            parts.map(move |&(start, end)| (line_number(start).max(from), line_number(end).min(to)))
+        })
+        .collect()
 }
 
 /// Refuses to replace lines between a first and a last line that the call names, if they were never shown: the call
@@ -84,9 +92,11 @@ fn line_number(line: u64) -> usize {
 }
 
 /// Returns the advice if an excerpt shows the lines only in part; `None` if it shows all of them.
-fn next_of_cut(file: &EditedFile<'_>, unseen: &[(usize, usize)], excerpt: &Excerpt) -> Option<Advice> {
+pub(crate) fn next_of_cut(file: &EditedFile<'_>, unseen: &[(usize, usize)], excerpt: &Excerpt) -> Option<Advice> {
     let (from, to) = unseen.first().copied().filter(|_| excerpt.cut)?;
-    let mut hidden = unseen.iter().flat_map(|&(from, to)| from..=to).filter(|line| !excerpt.whole.contains(line));
+    let hidden = unseen.iter().flat_map(|&(from, to)| from..=to).filter(|line| !excerpt.whole.contains(line));
+    let mut hidden = hidden.peekable();
+    hidden.peek()?;
     if !hidden.any(|line| stale::too_long(&file.now.snapshot, line as u64)) {
         let lines = json!({ "offset": from, "limit": to.saturating_sub(from) + 1 });
         return Some(advice!["Call ", raw_path::read(&file.path, lines), "."]);

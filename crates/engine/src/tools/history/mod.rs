@@ -27,6 +27,7 @@ use crate::tools::history::operation_list::{
 use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::history::places::{place_asked_for, place_of_change};
 use crate::tools::moments::{Moment, NOW_NAME, find_moment};
+use crate::tools::shown_count::zero_limit;
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::file_states::{side_content, text_sides};
 use crate::tools::undo::select::{self, OperationRef};
@@ -121,8 +122,7 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
     // On a read-only store, in-doubt operations are listed as pending.
     let _ = resolve_all_in_doubt(&call);
     if args.limit == Some(0) {
-        return Err(Error::new(Code::CallInvalid, "limit must be at least 1.")
-            .next(Advice::named("Omit {limit}, or give a number.")));
+        return Err(zero_limit("operations"));
     }
     if args.hunks.is_some() && (args.id.is_none() || args.to.is_some()) {
         return Err(Error::new(Code::CallInvalid, "`hunks` needs the id of one operation.")

@@ -1,11 +1,14 @@
 //! Notebooks as shown by `read`: cells with source and outputs.
 
 use crate::context::LoadedFile;
+use crate::context::call::Call;
 use crate::model::attachment::{ATTACHMENTS, Attachment, IMAGE_BYTES_MAX, list_to_json};
+use crate::model::raw_path;
 use crate::model::reply::Answer;
 use data_encoding::BASE64;
 use emendate_core::notebook::{Cell, CellName, CellOutput, Notebook, OutputPart};
-use emendate_core::{Advice, Code, Error, Result, Snapshot};
+use emendate_core::{Advice, Code, Error, Phrase, Result, Snapshot, advice};
+use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -40,14 +43,14 @@ struct NotebookRenderer<'a, 't> {
 /// Renders the requested cells, as many as fit.
 ///
 /// Errors: `notebook.invalid`; `read.range` and `cell.not_found` for cells that do not exist.
-pub(crate) fn page(opened: &LoadedFile, cells: Option<&str>, most: usize) -> Result<NotebookPage> {
+pub(crate) fn page(call: Call<'_>, path: &SafePath, opened: &LoadedFile, cells: Option<&str>) -> Result<NotebookPage> {
     let snapshot = &opened.snapshot;
     let notebook = Notebook::read(snapshot.text())?;
     let total = notebook.cells().len();
     let range = cells.map_or(Ok(0..total), |requested| range(&notebook, requested))?;
     let mut sheet = NotebookRenderer {
         notebook: &notebook,
-        most,
+        most: call.reply_limits().read,
         text: String::new(),
         chars: 0,
         attachments: Vec::new(),
@@ -65,11 +68,14 @@ pub(crate) fn page(opened: &LoadedFile, cells: Option<&str>, most: usize) -> Res
         end = at + 1;
     }
     if end < range.end {
-        sheet.notes.push(format!(
-            "Cells {} to {} of {total} are shown. Read on with cells \"{end}-\".",
-            range.start,
-            end.saturating_sub(1)
-        ));
+        let (line, _) = notebook.lines(&notebook.cells()[end], snapshot.lines());
+        let advice = advice!["Read on with ", Phrase::Set("cells", format!("{end}-").into()), "."].or(advice![
+            "To read on by lines, call ",
+            raw_path::read(path, json!({ "offset": line })),
+            "."
+        ]);
+        let advice = call.render(&advice);
+        sheet.notes.push(format!("Cells {} to {} of {total} are shown. {advice}", range.start, end.saturating_sub(1)));
     } else if total == 0 {
         sheet.notes.push("The notebook has no cells.".to_owned());
     }

@@ -86,13 +86,13 @@ pub(crate) fn read_lines(call: Call<'_>, query: &LinesQuery<'_>) -> Result<ReadO
         offset: query.lines.as_ref().map(|_| lines.start as u64),
         limit: query.lines.as_ref().map(|_| lines.len() as u64),
     };
-    let unkept = base::remember(call, &path, &record, &base::stored_body(&path, &opened.snapshot));
+    let unkept = base::remember(call, &path, record, Some(&opened.snapshot));
     Ok(ReadOutcome {
         path: path.absolute().to_owned(),
         text: part.to_owned(),
         total_lines: total,
         lines,
-        content: record.content,
+        content: opened.snapshot.id(),
         notes: link_note(&path).into_iter().chain(unkept).collect(),
     })
 }

@@ -1,5 +1,6 @@
 //! Images and PDFs as shown by `read`.
 
+use crate::context::call::Call;
 use crate::model::attachment::{ATTACHMENTS, Attachment, IMAGE_BYTES_MAX, list_to_json};
 use crate::model::raw_path;
 use crate::model::reply::Answer;
@@ -18,9 +19,15 @@ pub(crate) const PDF_PAGES_MAX: usize = 20;
 /// Shows an image or a PDF.
 ///
 /// Errors: `media.unreadable`, `media.unsupported`, `read.range`, `read.too_large`.
-pub(crate) fn show_media(path: &SafePath, kind: MediaKind, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
+pub(crate) fn show_media(
+    call: Call<'_>,
+    path: &SafePath,
+    kind: MediaKind,
+    bytes: &[u8],
+    args: &ReadInput,
+) -> Result<Answer> {
     let tag = ContentId::of(bytes).tag().to_string();
-    let mut answer = if kind == MediaKind::Pdf { pdf(path, bytes, args)? } else { picture(path, bytes, args)? };
+    let mut answer = if kind == MediaKind::Pdf { pdf(call, path, bytes, args)? } else { picture(path, bytes, args)? };
     answer.data.insert("tag".to_owned(), tag.into());
     answer.data.insert("size".to_owned(), bytes.len().into());
     answer.data.insert("mediaType".to_owned(), kind.media_type().into());
@@ -68,7 +75,7 @@ fn picture(path: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
     Ok(Answer { text, data, ..Answer::default() })
 }
 
-fn pdf(path: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
+fn pdf(call: Call<'_>, path: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
     let mut data = Map::from_iter([("type".to_owned(), Value::from("pdf"))]);
     let whole = args.base64 == Some(true);
     let (mut text, mut reminders) = (String::new(), Vec::new());
@@ -80,13 +87,15 @@ fn pdf(path: &SafePath, bytes: &[u8], args: &ReadInput) -> Result<Answer> {
         data.insert(ATTACHMENTS.to_owned(), list_to_json(&[attachment]));
     }
     if !whole || args.pages.is_some() {
-        reminders = pages(path, bytes, args, &mut text, &mut data).map_err(|error| error.evidence(path.shown()))?;
+        let added = pages(call, path, bytes, args, &mut text, &mut data);
+        reminders = added.map_err(|error| error.evidence(path.shown()))?;
     }
     Ok(Answer { text, data, reminders, ..Answer::default() })
 }
 
 /// Adds the text of pages; returns notes.
 fn pages(
+    call: Call<'_>,
     path: &SafePath,
     bytes: &[u8],
     args: &ReadInput,
@@ -128,11 +137,11 @@ fn pages(
     let next = asked.start() + shown;
     let mut notes = Vec::new();
     if next <= total && (next <= *asked.end() || args.pages.is_none()) {
-        let call = raw_path::call(
-            path.absolute(),
-            json!({ "pages": format!("{next}-{}", total.min(next + PDF_PAGES_MAX - 1)) }),
-        );
-        notes.push(format!("Pages {} to {} of {total} are shown. Read on with {call}.", asked.start(), next - 1));
+        let rest = json!({ "pages": format!("{next}-{}", total.min(next + PDF_PAGES_MAX - 1)) });
+        let advice = advice!["To read on, call ", raw_path::read(path, rest), "."]
+            .or("The tools that are offered show no other pages.");
+        let advice = call.render(&advice);
+        notes.push(format!("Pages {} to {} of {total} are shown. {advice}", asked.start(), next - 1));
     }
     data.insert("totalPages".to_owned(), total.into());
     data.insert("pages".to_owned(), pages.into());

@@ -20,23 +20,27 @@ use crate::session::base;
 use crate::session::names::name_in_header;
 use crate::session::suggest::file_not_found;
 use crate::tools::list::list_directory;
+use crate::tools::shown_count::zero_limit;
 use crate::tools::tool_input::{AnswerText, ToolInput};
 use emendate_core::anchor_map::{AnchorMap, AnchorWord};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
 use emendate_core::omission::cut_mark;
 use emendate_core::{Advice, Code, ContentId, EncodingEvidence, Error, Phrase, Result, Snapshot, advice, formats};
 use emendate_fs::{FileMeta, SafePath, shown};
-use emendate_history::{LineSet, Record, RecordOrigin, VersionBody};
+use emendate_history::{LineSet, Record, RecordOrigin};
 use emendate_media::MediaKind;
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::ops::Range;
 use std::path::Path;
 
 pub(crate) use tool_row::TOOL;
 
 /// Lines shown by default.
 pub const READ_LINES_DEFAULT: usize = 2000;
+/// Parts that the refusal of a large read lists.
+const LISTED_PARTS_MAX: usize = 20;
 
 /// The input of `read`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -85,6 +89,14 @@ struct TextPage {
     total: usize,
 }
 
+/// How the lines of a file are marked.
+#[derive(Clone, Copy)]
+struct MarkedLines<'a> {
+    line_format: &'a LineFormat,
+    /// The anchors of all lines, if the format has them.
+    words: &'a [AnchorWord],
+}
+
 /// The input of the tool.
 pub(crate) const INPUT: ToolInput = ToolInput::Own {
     run: |call, _, input| read(call, input),
@@ -131,9 +143,9 @@ pub(crate) fn read(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let Some(version) = version else { return Err(file_not_found(call, &safe_path)) };
     // A call that names an encoding is about text.
     if let Some(kind) = MediaKind::of(&version.bytes).filter(|_| declared.is_none()) {
-        let answer = with_meta(media::show_media(&safe_path, kind, &version.bytes, &args)?, version.meta, true);
+        let answer = with_meta(media::show_media(call, &safe_path, kind, &version.bytes, &args)?, version.meta, true);
         let record = record(ContentId::of(&version.bytes), version.meta, version.racy, LineSet::all(), &args);
-        let unkept = base::remember(call, &safe_path, &record, &VersionBody::None);
+        let unkept = base::remember(call, &safe_path, record, None);
         return Ok(with_names(with_notes(answer, link_note(&safe_path).into_iter().chain(unkept)), &safe_path));
     }
     let opened = call.load_decoded(&safe_path, version, declared, "")?;
@@ -165,18 +177,25 @@ fn show(
     let words = line_format.anchors.then(|| anchor_map(&call, path, &opened.snapshot)).transpose()?;
     let words = words.as_ref().map_or(&[][..], AnchorMap::words);
     let most = call.reply_limits().read;
-    let mut page = page(&opened.snapshot, args, line_format, words, most)?;
+    let mut page = page(path, &opened.snapshot, args, MarkedLines { line_format, words }, most)?;
     let LoadedFile { snapshot, meta, racy } = opened;
     let record = record(snapshot.id(), meta, racy, page.lines.clone(), args);
-    let body = base::stored_body(path, &snapshot);
-    let unkept = base::remember(call, path, &record, &body);
+    let unkept = base::remember(call, path, record, Some(&snapshot));
     let header =
         line_format.header.and_then(|header| Some(header.line(&name_in_header(call, path), snapshot.short_tag()?)));
     if let Some(header) = &header {
         page.text.insert_str(0, &format!("{header}\n"));
     }
-    let more = not_a_notebook.into_iter().chain(link_note(path)).chain(unkept);
-    let mut answer = with_meta(answer(&snapshot, &mut page, args, more), meta, false);
+    let read_on = page.next_line().filter(|_| args.limit.is_none()).map(|next| {
+        let advice = advice!["Read on with ", Phrase::Set("offset", next.into()), "."].or(advice![
+            "To read on, call ",
+            raw_path::read(path, json!({ "offset": next })),
+            "."
+        ]);
+        format!("Lines {} to {} of {} are shown. {}", page.from, next - 1, page.total, call.render(&advice))
+    });
+    let more = read_on.into_iter().chain(not_a_notebook).chain(link_note(path)).chain(unkept);
+    let mut answer = with_meta(answer(&snapshot, &mut page, more), meta, false);
     answer.data.extend(header.map(|header| ("header".to_owned(), header.into())));
     let answer = with_names(answer, path);
     call.recycle(snapshot);
@@ -195,15 +214,14 @@ fn read_cells(call: Call<'_>, path: &SafePath, opened: &LoadedFile, args: &ReadI
     if by_lines || !(notebook::is_named(path) || args.cells.is_some()) {
         return Ok(NotebookView::NotAsked);
     }
-    match cells::page(opened, args.cells.as_deref(), call.reply_limits().read) {
+    match cells::page(call, path, opened, args.cells.as_deref()) {
         Err(error) if error.code() == Code::NotebookInvalid && args.cells.is_none() => {
             Ok(NotebookView::Unreadable(error.message().to_owned()))
         }
         Err(error) => Err(error.evidence(path.shown())),
         Ok(page) => {
             let record = record(opened.snapshot.id(), opened.meta, opened.racy, page.lines, args);
-            let body = base::stored_body(path, &opened.snapshot);
-            let unkept = base::remember(call, path, &record, &body);
+            let unkept = base::remember(call, path, record, Some(&opened.snapshot));
             let answer = with_meta(page.answer, opened.meta, false);
             Ok(NotebookView::Shown(with_names(with_notes(answer, link_note(path).into_iter().chain(unkept)), path)))
         }
@@ -262,10 +280,10 @@ fn record(content: ContentId, meta: FileMeta, racy: bool, lines: LineSet, args: 
 ///
 /// Errors: `read.range` past the end, `read.too_large` with ranges that fit.
 fn page(
+    path: &SafePath,
     snapshot: &Snapshot,
     args: &ReadInput,
-    line_format: &LineFormat,
-    words: &[AnchorWord],
+    marked: MarkedLines<'_>,
     most: usize,
 ) -> Result<TextPage> {
     let text = snapshot.text();
@@ -273,8 +291,7 @@ fn page(
     let from = args.offset.unwrap_or(1).max(1);
     let limit = args.limit.unwrap_or(READ_LINES_DEFAULT);
     if limit == 0 {
-        return Err(Error::new(Code::CallInvalid, "limit must be at least 1.")
-            .next(Advice::named("Omit {limit}, or give a number of lines.")));
+        return Err(zero_limit("lines"));
     }
     if from > total.max(1) {
         return Err(Error::new(Code::ReadRange, format!("The file has {total} lines, so there is no line {from}."))
@@ -299,16 +316,17 @@ fn page(
     for (number, line) in (from..).zip(text[span.range()].split_inclusive('\n')) {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let before = page.text.len();
-        match shown_line(&mut page.text, line_format, LineMark::for_line(number, words), line) {
+        match marked.push(&mut page.text, number, line) {
             None => page.lines.add(number as u64, number as u64),
             Some(left) => page.cut.push((number, left)),
         }
         // Only the new rows are counted, so that the whole remains one pass.
         chars += page.text[before..].chars().count();
         page.shown += 1;
-        if chars > most {
-            let lines = (from, limit.min(total - from + 1));
-            return Err(too_large(snapshot, lines.0, lines.1, total, most));
+        // A part of a single line is the smallest one, and always fits.
+        if chars > most && page.shown > 1 {
+            let lines = from..from + limit.min(total - from + 1);
+            return Err(too_large(path, snapshot, lines, marked, most));
         }
     }
     if from == 1 && page.shown == total && page.cut.is_empty() {
@@ -317,11 +335,20 @@ fn page(
     Ok(page)
 }
 
-/// Appends a line in a line format. Returns the number of omitted characters if it is too long to be shown completely.
-pub(crate) fn shown_line(out: &mut String, line_format: &LineFormat, mark: LineMark, line: &str) -> Option<usize> {
-    let cut = clip_line(line);
-    push_line(out, line_format, mark, cut.0, cut.1);
-    cut.1
+impl TextPage {
+    /// Returns the line after the last one shown, if there is one.
+    fn next_line(&self) -> Option<usize> {
+        Some(self.from + self.shown).filter(|next| *next <= self.total)
+    }
+}
+
+impl MarkedLines<'_> {
+    /// Appends a line. Returns the number of omitted characters if it is too long to be shown completely.
+    fn push(self, out: &mut String, number: usize, line: &str) -> Option<usize> {
+        let (shown, left) = clip_line(line);
+        push_line(out, self.line_format, LineMark::for_line(number, self.words), shown, left);
+        left
+    }
 }
 
 /// Returns the shown part of a line, and the number of omitted characters if it is too long to be shown completely.
@@ -349,28 +376,35 @@ fn cut_at(line: &str) -> Option<(usize, usize)> {
     Some((at, line[at..].chars().count()))
 }
 
-fn too_large(snapshot: &Snapshot, from: usize, lines: usize, total: usize, most: usize) -> Error {
+/// Refuses lines of which a reply has no room for all, and lists the parts that fit.
+fn too_large(path: &SafePath, snapshot: &Snapshot, lines: Range<usize>, marked: MarkedLines<'_>, most: usize) -> Error {
     let text = snapshot.text();
-    let mut ranges: Vec<(usize, usize)> = Vec::new();
-    let (mut start, mut size) = (from, 0);
-    let part = &text[snapshot.lines().span_of(text, from, from + lines - 1).range()];
-    for (number, line) in (from..).zip(part.split_inclusive('\n')) {
-        // Number, TAB and line end; a cut line has a mark.
-        let cost = line.chars().count().min(LINE_CHARS_MAX + 70) + 8;
-        if size + cost > most && number > start {
-            ranges.push((start, number - start));
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let (mut start, mut size, mut row) = (lines.start, 0, String::new());
+    let span = snapshot.lines().span_of(text, lines.start, lines.end - 1);
+    for (number, line) in lines.clone().zip(text[span.range()].split_inclusive('\n')) {
+        row.clear();
+        marked.push(&mut row, number, line.strip_suffix('\n').unwrap_or(line));
+        let chars = row.chars().count();
+        if size + chars > most && number > start {
+            parts.push(start..number);
             (start, size) = (number, 0);
-            if ranges.len() == 20 {
+            if parts.len() == LISTED_PARTS_MAX {
                 break;
             }
         }
-        size += cost;
+        size += chars;
     }
-    if ranges.len() < 20 {
-        ranges.push((start, from + lines - start));
+    if parts.len() < LISTED_PARTS_MAX {
+        parts.push(start..lines.end);
     }
-    let calls: Vec<String> = ranges.iter().map(|(offset, limit)| format!("offset {offset}, limit {limit}")).collect();
-    let list: Vec<Value> = ranges.iter().map(|(offset, limit)| json!({ "offset": offset, "limit": limit })).collect();
+    let shown: Vec<String> = parts.iter().map(|part| format!("{}-{}", part.start, part.end - 1)).collect();
+    let list: Vec<Value> = parts.iter().map(|it| json!({ "offset": it.start, "limit": it.len() })).collect();
+    let first = parts.first().map_or(json!({}), |part| json!({ "offset": part.start, "limit": part.len() }));
+    let total = snapshot.lines().count(text);
+    let next = Advice::named("Read one part, e.g. with {offset=} and {limit=}.")
+        .set("offset", first["offset"].clone())
+        .set("limit", first["limit"].clone());
     Error::new(
         Code::ReadTooLarge,
         format!(
@@ -378,28 +412,19 @@ fn too_large(snapshot: &Snapshot, from: usize, lines: usize, total: usize, most:
             snapshot.size()
         ),
     )
-    .evidence(format!("Parts that fit: {}", calls.join("; ")))
-    .next(format!("Read one part, e.g. with {}.", calls.first().map_or("a smaller limit", String::as_str)))
+    .evidence(format!("Parts that fit: lines {}", shown.join(", ")))
+    .next(next.or(advice!["Read one part, e.g. call ", raw_path::read(path, first), "."]))
     .fact("total_lines", total)
     .fact("ranges", list)
 }
 
-fn answer(snapshot: &Snapshot, page: &mut TextPage, args: &ReadInput, more: impl Iterator<Item = String>) -> Answer {
+fn answer(snapshot: &Snapshot, page: &mut TextPage, more: impl Iterator<Item = String>) -> Answer {
     let codec = snapshot.codec();
     let mut notes = Vec::new();
     if snapshot.text().is_empty() {
         notes.push("Warning: the file exists but the contents are empty.".to_owned());
     } else if snapshot.text().trim().is_empty() {
         notes.push("Warning: the file exists but the contents are empty: only whitespace.".to_owned());
-    }
-    let last = page.from + page.shown.saturating_sub(1);
-    if last < page.total && args.limit.is_none() {
-        notes.push(format!(
-            "Lines {} to {last} of {} are shown. Read on with offset {}.",
-            page.from,
-            page.total,
-            last + 1
-        ));
     }
     if !page.cut.is_empty() {
         let lines: Vec<String> = page.cut.iter().take(10).map(|(line, _)| line.to_string()).collect();

@@ -2,6 +2,7 @@
 
 use crate::pipeline::plan::large::pass::{FilePass, SEARCH_NEEDS_WHOLE};
 use crate::pipeline::plan::large::{RACE_RETRIES_MAX, StreamObstacle, check_whole_allowed, retry_streamed};
+use crate::tools::search::shown_lines::HitSink;
 use crate::tools::search::{SearchRun, search_failure};
 use emendate_core::{Code, Result, work};
 use emendate_fs::{FileSource, SafePath};
@@ -20,7 +21,8 @@ impl SearchRun<'_> {
             let mut rows = self.rows_of(path);
             let go_on = || call.caller.check_cancelled();
             let mut passing = FilePass::new(&source, self.line_format.header.is_some(), &go_on);
-            let found = self.searcher.search_reader(&self.pattern, &mut passing, &mut rows);
+            let mut sink = HitSink { pattern: &self.pattern, rows: &mut rows };
+            let found = self.searcher.search_reader(&self.pattern, &mut passing, &mut sink);
             work::check()?;
             let opened = passing.finish(found.map_err(|error| search_failure(&error)));
             let may = rows.hits.is_empty() || self.may_show(path);

@@ -31,11 +31,12 @@ use crate::tools::search::outcome::{SearchOutcome, SearchedFile, SearchedLine};
 use crate::tools::search::pattern::{LINE_ENDS_ADVICE, names_carriage_return};
 pub(crate) use crate::tools::search::pattern::{PATTERN_BYTES_MAX, PatternOptions, SearchPattern};
 pub(crate) use crate::tools::search::regex::{BoundedRegex, GroupSlots};
-use crate::tools::search::shown_lines::{ROW_OVERHEAD_BYTES, ShownLine, ShownLines};
+use crate::tools::search::shown_lines::{HitSink, ROW_OVERHEAD_BYTES, ShownLines};
+use crate::tools::shown_count::ShownCount;
 use crate::tools::tool_input::ToolInput;
 use emendate_core::anchor_map::{AnchorMap, AnchorWord};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
-use emendate_core::{Code, Error, Notes, Result, formats, work};
+use emendate_core::{Advice, Code, Error, Notes, Result, formats, work};
 use emendate_fs::SafePath;
 use emendate_history::{LineSet, RecordOrigin};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
@@ -48,9 +49,8 @@ use std::path::Path;
 
 pub(crate) use tool_row::TOOL;
 
-/// Hits shown by default, and the largest number that a call can request.
-const HITS_DEFAULT: usize = 100;
-const HITS_MAX: usize = 2000;
+/// The hits of a reply.
+pub(crate) const HITS: ShownCount = ShownCount { default: 100, most: 2000, what: "hits" };
 /// Context lines of a hit.
 pub(crate) const CONTEXT_LINES_MAX: usize = 50;
 /// Bytes of all files of one search. Regular expressions take time proportional to them, so this bounds the time too.
@@ -120,7 +120,7 @@ struct SearchRun<'a> {
     searched: usize,
     bytes: usize,
     /// The reason for ending early.
-    cut: Option<&'static str>,
+    cut: Option<SearchEnd>,
     binary: usize,
     unread: usize,
     /// Files that were too large to be searched.
@@ -133,6 +133,26 @@ struct SearchRun<'a> {
     notes: Notes,
     /// Advice if nothing is found.
     hint: Option<&'static str>,
+}
+
+/// The reason why a search ends before everything is searched.
+#[derive(Clone, Copy, PartialEq)]
+enum SearchEnd {
+    ReplyFull,
+    MoreHits,
+    MuchSearched,
+    ManyFiles,
+}
+
+impl SearchEnd {
+    fn text(self) -> &'static str {
+        match self {
+            SearchEnd::ReplyFull => "the reply would be too long",
+            SearchEnd::MoreHits => "there are more hits",
+            SearchEnd::MuchSearched => "there was too much to search",
+            SearchEnd::ManyFiles => "there are too many files",
+        }
+    }
 }
 
 /// The input of the tool.
@@ -168,6 +188,8 @@ fn run<'a>(
     let safe_path = call.store().resolve_path(path)?;
     let scope = WalkFilter::new(call.caller, &safe_path, &args.glob, args.hidden, args.no_ignore)?;
     let look = PatternOptions { literal: args.literal, ignore_case: args.ignore_case, multiline: args.multiline };
+    let mut notes = Notes::new();
+    let limit = HITS.checked(args.limit, &mut notes)?;
     let mut search = SearchRun {
         call,
         line_format,
@@ -181,7 +203,7 @@ fn run<'a>(
             .build(),
         multiline: args.multiline,
         context_lines: args.context.min(CONTEXT_LINES_MAX),
-        limit: args.limit.unwrap_or(HITS_DEFAULT).clamp(1, HITS_MAX),
+        limit,
         most,
         text: String::new(),
         files: Vec::new(),
@@ -194,7 +216,7 @@ fn run<'a>(
         large: 0,
         denied: 0,
         unkept: None,
-        notes: Notes::new(),
+        notes,
         hint: (!args.literal && names_carriage_return(&args.pattern)).then_some(LINE_ENDS_ADVICE),
     };
     if args.context > CONTEXT_LINES_MAX {
@@ -273,8 +295,9 @@ impl SearchRun<'_> {
         if self.multiline {
             multiline::search(&self.pattern, text, self.context_lines, &mut rows)?;
         } else {
+            let mut sink = HitSink { pattern: &self.pattern, rows: &mut rows };
             self.searcher
-                .search_slice(&self.pattern, text.as_bytes(), &mut rows)
+                .search_slice(&self.pattern, text.as_bytes(), &mut sink)
                 .map_err(|error| search_failure(&error))?;
         }
         // A pattern finds nothing more once the work of the call has ended.
@@ -300,11 +323,11 @@ impl SearchRun<'_> {
         self.searched += 1;
         self.bytes += bytes;
         if rows.full {
-            self.cut = Some("the reply would be too long");
+            self.cut = Some(SearchEnd::ReplyFull);
         } else if rows.more {
-            self.cut = Some("there are more hits");
+            self.cut = Some(SearchEnd::MoreHits);
         } else if self.bytes > SEARCHED_BYTES_MAX {
-            self.cut = Some("there was too much to search");
+            self.cut = Some(SearchEnd::MuchSearched);
         }
     }
 
@@ -360,13 +383,21 @@ impl SearchRun<'_> {
     /// Returns the reason why the search ended early, and notes about what was not searched.
     fn remarks(&mut self, walked: &WalkStats) -> (bool, Notes) {
         let mut notes = std::mem::take(&mut self.notes);
-        let cut = self.cut.or(walked.cut.then_some("there are too many files"));
-        if let Some(why) = cut {
-            let or = if self.limit < HITS_MAX { ", or raise limit" } else { "" };
+        let cut = self.cut.or(walked.cut.then_some(SearchEnd::ManyFiles));
+        if let Some(end) = cut {
+            let narrower =
+                Advice::named("Narrow {pattern}, {path} or {glob}.").or("Narrow what is searched, and where.");
+            let advice = if end == SearchEnd::MoreHits && self.limit < HITS.most {
+                Advice::named("Narrow {pattern}, {path} or {glob}, or raise {limit}.").or(narrower)
+            } else {
+                narrower
+            };
             notes.push(format!(
-                "The search ended early: {why}. {} in {}. Narrow the pattern, path or glob{or}.",
+                "The search ended early: {}. {} in {}. {}",
+                end.text(),
                 counted(self.hits, "hit"),
-                counted(self.files.len(), "file")
+                counted(self.files.len(), "file"),
+                self.call.render(&advice)
             ));
         }
         let left: Vec<String> = [
@@ -424,14 +455,15 @@ impl SearchRun<'_> {
 fn render(out: &mut String, line_format: &LineFormat, words: &[AnchorWord], rows: &ShownLines) -> LineSet {
     let mut lines = LineSet::none();
     let mut last = None;
-    for ShownLine { line, text, left } in &rows.shown {
-        if last.is_some_and(|last| last + 1 != *line) {
+    for row in &rows.shown {
+        if last.is_some_and(|last| last + 1 != row.line) {
             out.push_str("--\n");
         }
-        last = Some(*line);
-        read::push_line(out, line_format, LineMark::for_line(*line, words), text, *left);
-        if left.is_none() {
-            lines.add(*line as u64, *line as u64);
+        last = Some(row.line);
+        let after = Some(row.after).filter(|after| *after > 0);
+        read::push_line(out, line_format, LineMark::for_line(row.line, words), &row.marked(), after);
+        if row.is_whole() {
+            lines.add(row.line as u64, row.line as u64);
         }
     }
     lines

@@ -15,6 +15,8 @@ const MATCHES_PER_HIT_MAX: usize = 50;
 /// The lines of a hit: the bytes of all lines that a match touches, and of further matches that begin on these lines.
 struct HitLines {
     bytes: Range<usize>,
+    /// The first match.
+    found: Match,
     matches: usize,
     /// The number of the first line.
     number: u64,
@@ -62,7 +64,7 @@ pub(super) fn search(pattern: &SearchPattern, text: &str, context: usize, rows: 
                 }
                 let start = memrchr(b'\n', &text[..found.start()]).map_or(0, |at| at + 1);
                 let number = search.number_at(start);
-                hit = Some(HitLines { bytes: start..line_stop(text, found), matches: 1, number });
+                hit = Some(HitLines { bytes: start..line_stop(text, found), found, matches: 1, number });
             }
         }
     }
@@ -109,10 +111,11 @@ impl MultilineSearch<'_> {
             above += 1;
         }
         let text = self.text;
-        self.rows.add(Some(hit.number - above as u64), lines(&text[start..hit.bytes.start]));
+        self.rows.add_above(Some(hit.number - above as u64), lines(&text[start..hit.bytes.start]));
         let of_hit = &text[hit.bytes.clone()];
         self.shown = (hit.bytes.end, hit.number + lines(of_hit).count() as u64);
-        self.rows.add_hit(Some(hit.number), lines(of_hit))
+        let found = hit.found.start() - hit.bytes.start..hit.found.end() - hit.bytes.start;
+        self.rows.add_hit(Some(hit.number), lines(of_hit), found)
     }
 
     /// Adds the context below the last hit, up to an offset.
@@ -124,7 +127,7 @@ impl MultilineSearch<'_> {
         let below = lines(&self.text[from..end]).take(self.context);
         let (bytes, count) = below.clone().fold((0, 0), |(bytes, count), line| (bytes + line.len(), count + 1));
         self.shown = (from + bytes, number + count);
-        self.rows.add(Some(number), below);
+        self.rows.add_below(Some(number), below);
     }
 }
 
@@ -135,6 +138,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
 
 #[cfg(test)]
 mod tests {
+    use crate::tools::search::shown_lines::HitSink;
     use crate::tools::search::{PatternOptions, SearchPattern, ShownLines};
     use emendate_core::work::Meter;
     use grep_matcher::Matcher as _;
@@ -163,7 +167,9 @@ mod tests {
         let mut searcher = SearcherBuilder::new();
         searcher.line_number(true).multi_line(true).before_context(context).after_context(context);
         let mut searcher = searcher.binary_detection(BinaryDetection::none()).bom_sniffing(false).build();
-        searcher.search_slice(pattern(wanted), text.as_bytes(), &mut found).unwrap();
+        let pattern = pattern(wanted);
+        let mut sink = HitSink { pattern: &pattern, rows: &mut found };
+        searcher.search_slice(&pattern, text.as_bytes(), &mut sink).unwrap();
         rows(found)
     }
 

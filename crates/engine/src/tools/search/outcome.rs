@@ -46,10 +46,12 @@ pub struct SearchedFile {
 pub struct SearchedLine {
     /// The number of the line.
     pub number: usize,
-    /// The text without its line end.
+    /// The text without its line end; of a long line, its beginning or the part around the hit.
     pub text: String,
     /// Characters of a long line that are omitted.
     pub omitted: usize,
+    /// Those of them that are before the text.
+    pub omitted_before: usize,
 }
 
 impl SearchedFile {
@@ -82,6 +84,7 @@ impl SearchedFile {
 
 impl From<ShownLine> for SearchedLine {
     fn from(row: ShownLine) -> SearchedLine {
-        SearchedLine { number: row.line, text: row.text, omitted: row.left.unwrap_or(0) }
+        let (omitted, omitted_before) = (row.before + row.after, row.before);
+        SearchedLine { number: row.line, text: row.text, omitted, omitted_before }
     }
 }
