@@ -1,8 +1,8 @@
 //! The block that begins on a line.
 
-use crate::grammar::{is_annotation, is_comment};
+use crate::grammar::{is_annotation, is_comment, text_of};
 use crate::parse::SyntaxTree;
-use crate::path::{is_blank, last_row};
+use crate::path::is_blank;
 use crate::preamble::indent_of;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -123,7 +123,10 @@ impl SyntaxTree<'_> {
 
     /// Returns the last row of `node` without trailing blank lines, and without comments after a blank line at its end.
     pub(crate) fn trimmed(&self, starts: &[usize], node: Node<'_>, first: usize) -> usize {
-        let mut last = last_row(node).min(starts.len() - 1);
+        // In HTML, an element without an end tag has the line end and the indentation of the next one.
+        let text = text_of(node, self.text);
+        let blank_rows = text[text.trim_end().len()..].matches('\n').count();
+        let mut last = node.end_position().row.saturating_sub(blank_rows).min(starts.len() - 1);
         loop {
             if let Some(index) = self.index.get() {
                 last = index.solid(last).max(first.min(last));

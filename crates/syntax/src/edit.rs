@@ -10,6 +10,7 @@ use crate::reindent::TargetIndents;
 use core::ops::Range;
 use emendate_core::{Code, Error, Result, Span};
 use serde::{Deserialize, Serialize};
+use tree_sitter::Node;
 
 /// Change of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,19 +88,20 @@ impl SyntaxTree<'_> {
     /// Errors: `symbol.entangled` for a symbol that cannot be changed on its own, `syntax.broken` if this text parses
     /// and the result would not, `edit.no_change`.
     pub fn edit(&self, symbol: &Symbol, action: SymbolAction, text: &str) -> Result<Splices> {
-        let rows = SymbolRows {
-            starts: self.starts(),
-            above: symbol.above - 1,
-            first: symbol.first - 1,
-            last: symbol.last - 1,
-        };
+        let (above, first) = (symbol.above - 1, symbol.first - 1);
+        let mut rows = SymbolRows { starts: self.starts(), above, first, last: symbol.last - 1 };
+        if self.keeps_blank_rows(rows.last) {
+            rows.last += self.gaps(&rows).1;
+        }
         if matches!(action, SymbolAction::Replace | SymbolAction::Delete) && self.declares_others(symbol) {
-            return Err(Error::new(
-                Code::SymbolEntangled,
-                format!("{} is declared together with other names.", symbol.path),
-            )
-            .evidence(format!("Line {}: {}", symbol.first, self.row(rows.starts, rows.first).trim()))
-            .next("Change these lines as text, with an edit."));
+            let what = format!("{} is declared together with other names.", symbol.path);
+            return Err(self.entangled_on(symbol.first, what));
+        }
+        if action != SymbolAction::Rename
+            && let Some(line) = self.error_at(symbol)
+        {
+            let what = format!("{} has, or is in, a part that does not parse: its lines are not certain.", symbol.path);
+            return Err(self.entangled_on(line, what));
         }
         let splices = match action {
             SymbolAction::Rename => self.rename(symbol, text.trim())?,
@@ -112,9 +114,8 @@ impl SyntaxTree<'_> {
             return Err(Error::new(Code::EditNoChange, format!("{} is already exactly that.", symbol.path))
                 .next("Nothing is left to do if this was the intended state; else correct the text."));
         }
-        if self.is_clean()
-            && let Some(error) = self.reparse(&after, ParseLimits::ASKED).and_then(|it| it.first_error())
-        {
+        let Some(result) = self.reparse(&after, ParseLimits::ASKED) else { return Ok(splices) };
+        if let Some(error) = result.first_error().filter(|_| self.is_clean()) {
             let line = after.lines().nth(error.line - 1).unwrap_or_default();
             return Err(Error::new(
                 Code::SyntaxBroken,
@@ -123,6 +124,9 @@ impl SyntaxTree<'_> {
             .evidence(format!("First at line {} of the result: {}", error.line, line.trim()))
             .next("Correct the text and send it again; if it is correct anyway, replace it as text.")
             .fact("line", error.line));
+        }
+        if action != SymbolAction::Rename {
+            self.check_surroundings(&result, symbol, &splices)?;
         }
         Ok(splices)
     }
@@ -142,7 +146,7 @@ impl SyntaxTree<'_> {
             }
             let chain = self.chain(at);
             let lead = chain.iter().find(|node| self.is_lead(**node, None) && node.start_byte() == at);
-            match lead.map(tree_sitter::Node::end_byte) {
+            match lead.map(Node::end_byte) {
                 Some(end) if at < end && end <= symbol.span.start() => at = end,
                 _ => return false,
             }
@@ -159,6 +163,13 @@ impl SyntaxTree<'_> {
             let chained = || node.child_by_field_name("right").is_some_and(|it| it.kind() == node.kind());
             several("name") || several("declarator") || chained()
         })
+    }
+
+    /// Returns the error for a symbol that cannot be changed because of what is on a 1-based line.
+    pub(crate) fn entangled_on(&self, line: usize, what: String) -> Error {
+        Error::new(Code::SymbolEntangled, what)
+            .evidence(format!("Line {line}: {}", self.row(self.starts(), line - 1).trim()))
+            .next("Change these lines as text, with an edit.")
     }
 
     fn entangled(symbol: &Symbol) -> Error {
@@ -289,7 +300,7 @@ impl SyntaxTree<'_> {
         let mut new = self.reindented(text.trim_matches('\n').trim_end(), &target, &mut splices.notes);
         if self.language.0.commas {
             new.truncate(new.trim_end_matches(',').len());
-            if action == SymbolAction::InsertBefore || self.text[symbol.span.end()..].starts_with(',') {
+            if action == SymbolAction::InsertBefore || self.comma_after(symbol).is_some() {
                 new.push(',');
             } else {
                 splices.edits.push((Span::at(symbol.span.end()), ",".to_owned()));
@@ -297,7 +308,11 @@ impl SyntaxTree<'_> {
         }
         let (above, below) = self.gaps(rows);
         let alone = above == 0 && below == 0 && rows.last > rows.first;
-        let gap = "\n".repeat(if above > 0 { above } else { below.max(usize::from(alone && rows.above == 0)) }.min(2));
+        let mut gap =
+            "\n".repeat(if above > 0 { above } else { below.max(usize::from(alone && rows.above == 0)) }.min(2));
+        if action == SymbolAction::InsertAfter && self.keeps_blank_rows(symbol.last - 1) {
+            gap.clear();
+        }
         let (at, new) = if action == SymbolAction::InsertBefore {
             (rows.starts[rows.above], format!("{new}\n{gap}"))
         } else {
@@ -315,12 +330,7 @@ impl SyntaxTree<'_> {
         if !self.alone(symbol, rows) {
             return Err(SyntaxTree::entangled(symbol));
         }
-        let lists = self.chain(symbol.span.start());
-        let list = lists
-            .iter()
-            .rev()
-            .find(|it| self.language.0.containers.contains(&it.kind()) && it.end_byte() >= symbol.span.end());
-        if list.is_some_and(|it| it.named_children(&mut it.walk()).filter(|child| !is_comment(*child)).count() == 1) {
+        if self.is_only_content(symbol) {
             return Err(Error::new(
                 Code::SymbolEntangled,
                 format!("{} is the only content of its block.", symbol.path),
@@ -333,7 +343,9 @@ impl SyntaxTree<'_> {
         let own = self.depth_of_row(rows, rows.first);
         let closes = next >= rows.starts.len() || self.depth_of_row(rows, next) < own;
         let opens = rows.above == above || above == 0 && self.depth_of_row(rows, rows.above - 1) < own;
+        let keeps_above = rows.above > above && self.keeps_blank_rows(rows.above - above - 1);
         let (up, down) = match (opens, closes) {
+            _ if keeps_above => (0, below),
             (true, _) => (above, below),
             (_, true) => (above, 0),
             _ => (0, above.min(below)),
@@ -341,9 +353,11 @@ impl SyntaxTree<'_> {
         let start = rows.starts[rows.above - up];
         let end = rows.starts.get(rows.last + 1 + down).copied().unwrap_or(self.text.len());
         let mut splices = Splices::default();
-        let before = self.text[..start].trim_end();
-        if self.language.0.commas && before.ends_with(',') && !self.text[symbol.span.end()..].starts_with(',') {
-            splices.edits.push((Span::new(before.len() - 1, before.len()), String::new()));
+        if self.language.0.commas
+            && self.comma_after(symbol).is_none()
+            && let Some(comma) = self.comma_before(symbol)
+        {
+            splices.edits.push((comma, String::new()));
         }
         splices.edits.push((Span::new(start, end), String::new()));
         if rows.above < rows.first {
@@ -373,7 +387,7 @@ impl SyntaxTree<'_> {
 }
 
 /// True if a node of the chain that begins at or above the line passes the test.
-fn any_above(chain: &[tree_sitter::Node<'_>], line: usize, test: fn(tree_sitter::Node<'_>) -> bool) -> bool {
+fn any_above(chain: &[Node<'_>], line: usize, test: fn(Node<'_>) -> bool) -> bool {
     chain.iter().any(|it| test(*it) && it.start_position().row <= line)
 }
 

@@ -105,15 +105,29 @@ impl NameRule {
                 let found = node.children(&mut cursor).find(|child| child.kind() == kind);
                 found.map(|it| SymbolName::new(it, text))
             }
-            NameRule::Declarator => {
-                let mut at = node.child_by_field_name("declarator")?;
-                while let Some(inner) = at.child_by_field_name("declarator") {
-                    at = inner;
-                }
-                Some(SymbolName::new(at, text))
-            }
+            NameRule::Declarator => declared(node).map(|it| SymbolName::new(it.0, text)),
             NameRule::By(find) => find(node, text),
         }
+    }
+}
+
+/// Returns the name at the end of the chain of `declarator` fields, and whether it is directly that of a function:
+/// `f` in `int (*f(int))(int)`, but not in `int (*f)(int)`.
+pub(crate) fn declared(node: Node<'_>) -> Option<(Node<'_>, bool)> {
+    let mut at = node.child_by_field_name("declarator")?;
+    let mut is_function = false;
+    loop {
+        let is_group = at.kind() == "parenthesized_declarator";
+        let inner = if is_group {
+            at.named_children(&mut at.walk()).filter(|it| !is_comment(*it)).last()
+        } else {
+            at.child_by_field_name("declarator")
+        };
+        let Some(inner) = inner else { return Some((at, is_function)) };
+        if !is_group {
+            is_function = at.kind() == "function_declarator";
+        }
+        at = inner;
     }
 }
 

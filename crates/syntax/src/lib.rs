@@ -14,6 +14,7 @@ mod grammars;
 mod index;
 mod language;
 mod mask;
+mod neighbors;
 mod outline;
 mod parse;
 mod path;
@@ -24,6 +25,7 @@ mod rename;
 mod scanner_limits;
 mod scope;
 mod similar_names;
+mod surroundings;
 
 pub use block::{CodeBlock, NoBlock};
 pub use check::{FirstError, ParseBaseline};

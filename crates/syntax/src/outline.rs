@@ -16,6 +16,9 @@ const SYMBOLS_MAX: usize = 100_000;
 /// Maximum bytes of a symbol path. A longer path loses its first names; it still identifies the symbol.
 const PATH_BYTES_MAX: usize = 256;
 
+/// Kinds of symbols whose names are single words, whatever signs they contain.
+const DATA_KINDS: &[&str] = &["key", "rule"];
+
 /// Nodes around a declaration that contain nothing else.
 const WRAPPER_NODES: &[&str] = &[
     "export_statement", "decorated_definition", "template_declaration", "ambient_declaration", "expression_statement",
@@ -51,6 +54,11 @@ pub struct Symbol {
 }
 
 impl Symbol {
+    /// True unless these names begin inside of its own, which is a single word.
+    fn has_last_names(&self, names: &str) -> bool {
+        !DATA_KINDS.contains(&&*self.kind) || names.len() >= self.name.len()
+    }
+
     /// Returns kind and name, for people.
     pub fn title(&self) -> String {
         // Some names begin with the kind already.
@@ -202,7 +210,7 @@ impl OutlineWalk<'_, '_> {
         let first = whole.start_position().row;
         let last = self.parsed.trimmed(self.starts, whole, first);
         let shown = named.shown.split_whitespace().collect::<Vec<&str>>().join(" ");
-        let name = dotted(&shown);
+        let name = if DATA_KINDS.contains(&kind) { shown.clone() } else { dotted(&shown) };
         let span = Span::new(whole.start_byte(), whole.end_byte());
         let prefix = named.owner.as_deref().or(self.open.last().map(|it| &*it.prefix)).unwrap_or_default().to_owned();
         let symbol = Symbol {
@@ -281,13 +289,18 @@ impl SyntaxTree<'_> {
     /// selects the one that contains it. Without a line, a whole match takes precedence; a line in a class and in its
     /// constructor of that name may mean either.
     pub fn definition(&self, path: &str, line: Option<usize>) -> Definition {
-        let wanted = dotted(path.trim());
         let symbols = &self.outline().symbols;
-        let tail = format!(".{wanted}");
-        let whole = symbols_by(symbols, line, &|it| it.path == wanted);
-        let is_clear = line.is_none() && !whole.is_empty();
-        let parts = if is_clear { Vec::new() } else { symbols_by(symbols, line, &|it| it.path.ends_with(&tail)) };
-        let mut found = [whole, parts].concat();
+        let by_name = |wanted: &str| {
+            let tail = format!(".{wanted}");
+            let whole = symbols_by(symbols, line, &|it| it.path == wanted);
+            let is_clear = line.is_none() && !whole.is_empty();
+            let is_end = |it: &Symbol| it.path.ends_with(&tail) && it.has_last_names(wanted);
+            let parts = if is_clear { Vec::new() } else { symbols_by(symbols, line, &is_end) };
+            [whole, parts].concat()
+        };
+        let wanted = dotted(path.trim());
+        // Only in a name of data, `::` is not a dot.
+        let mut found = Some(by_name(path.trim())).filter(|it| !it.is_empty()).unwrap_or_else(|| by_name(&wanted));
         match found.len() {
             0 => Definition::None(similar_symbols(symbols, &wanted)),
             1 => Definition::One(Box::new(found.remove(0))),

@@ -57,13 +57,29 @@ impl SyntaxTree<'_> {
         let inside = |at: usize| {
             let chain = self.chain(at);
             let mut pairs = chain.windows(2);
-            let outermost = pairs.find(|pair| is_string(pair[1]));
+            let outermost = pairs.find(|pair| is_string(pair[1]) || self.is_preformatted(pair[1]));
             outermost.is_some_and(|pair| {
                 pair[1].start_byte() < at && is_verbatim(pair[0], pair[1], self.text, self.language)
             })
         };
         let rows = self.starts().iter().enumerate().skip(1);
         rows.filter(|(row, at)| !is_blank(self.row(self.starts(), *row)) && inside(**at)).map(|(row, _)| row).collect()
+    }
+}
+
+impl SyntaxTree<'_> {
+    /// True for a part of HTML in which blanks at the start of a line count, or may count: a script with a template.
+    fn is_preformatted(&self, node: Node<'_>) -> bool {
+        let text = text_of(node, self.text);
+        let is_tag = |it: Node<'_>| {
+            let name = text_of(it, self.text);
+            name.eq_ignore_ascii_case("pre") || name.eq_ignore_ascii_case("textarea")
+        };
+        match node.kind() {
+            _ if self.language.name() != "html" => false,
+            "raw_text" => text.contains(['`', '\\']),
+            _ => node.named_child(0).and_then(|it| it.named_child(0)).is_some_and(is_tag),
+        }
     }
 }
 

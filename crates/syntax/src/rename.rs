@@ -101,6 +101,9 @@ impl SyntaxTree<'_> {
                 format!("`{new}` is already used on line {}.", first.start_position().row + 1),
             ));
         }
+        if let Some(line) = self.unparsed_use(&[old, new]) {
+            return Err(refused(symbol, format!("The macro on line {line} has the old or the new name.")));
+        }
         if symbol.kind == "constructor" {
             return Err(refused(symbol, "It has the name of its type: rename the type.".to_owned()));
         }
@@ -168,6 +171,37 @@ impl SyntaxTree<'_> {
         }
     }
 
+    /// Returns the 1-based line of a macro with one of the names: the grammar of C does not parse what macros are
+    /// replaced with.
+    fn unparsed_use(&self, names: &[&str]) -> Option<usize> {
+        let kind = (self.language.0.load)().id_for_node_kind("preproc_arg", true);
+        let mut cursor = self.tree.walk();
+        while kind != 0 {
+            let node = cursor.node();
+            let has_name = |name: &&str| words(text_of(node, self.text), name).next().is_some();
+            if node.kind_id() == kind && names.iter().any(has_name) {
+                return Some(node.start_position().row + 1);
+            }
+            if cursor.goto_first_child() {
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    /// True for a symbol that is called on a receiver, i.e. not directly in a file, a module or a function.
+    fn is_member(&self, symbol: &Symbol) -> bool {
+        let Some(parent) = &symbol.parent else { return false };
+        // In C, a type inside of another one is as visible as that.
+        let is_inner_type = self.language.name() == "c" && NameSpace::of(&symbol.kind) == NameSpace::Types;
+        !is_inner_type && !matches!(&*parent.kind, "function" | "method" | "constructor" | "module" | "namespace")
+    }
+
     /// Collects the facts about all occurrences of the name.
     fn name_facts<'p>(&self, symbol: &'p Symbol, query: &str, places: &'p [Node<'p>]) -> Result<NameFacts<'p, 'p>> {
         let (uses, mut scopes) = self
@@ -200,9 +234,9 @@ impl SyntaxTree<'_> {
             others.insert(at);
             let bound = scopes.of_symbol(other);
             // A member is visible under its bare name only in some languages.
-            let seen = !is_member(other) || self.language.0.bare_members || scopes.is_class(bound.0);
+            let seen = !self.is_member(other) || self.language.0.bare_members || scopes.is_class(bound.0);
             if seen && !properties.contains(&at) {
-                if NameSpace::of(&other.kind) != NameSpace::of(&symbol.kind) {
+                if NameSpace::of(&other.kind) != NameSpace::of(&symbol.kind) || bound.0 == home.0 {
                     return Err(refused(symbol, format!("A {} of that name is on line {}.", other.kind, other.first)));
                 }
                 scopes.bind(bound.0, bound.1, false);
@@ -223,7 +257,7 @@ impl SyntaxTree<'_> {
             scopes,
             home: home.0,
             others,
-            member: is_member(symbol),
+            member: self.is_member(symbol),
             inner,
             opens: RefCell::default(),
         })
@@ -358,11 +392,7 @@ impl SyntaxTree<'_> {
         let names: HashSet<usize> = places.iter().map(Node::start_byte).collect();
         let mut lines: Vec<String> = Vec::new();
         let mut row = (0, 1);
-        for (at, _) in self.text.match_indices(old).filter(|(at, _)| !names.contains(at)) {
-            let (before, after) = (&self.text[..at], &self.text[at + old.len()..]);
-            if before.ends_with(is_name_part) || after.starts_with(is_name_part) {
-                continue;
-            }
+        for at in words(self.text, old).filter(|at| !names.contains(at)) {
             row = (at, row.1 + self.text[row.0..at].matches('\n').count());
             lines.push(row.1.to_string());
         }
@@ -377,6 +407,13 @@ impl SyntaxTree<'_> {
 /// True for an identifier without parts, with this text.
 fn is_identifier(node: Node<'_>, text: &str, name: &str) -> bool {
     text_of(node, text) == name && node.child_count() == 0 && node.kind().contains("identifier")
+}
+
+/// Returns the offsets at which a name is a word of its own.
+fn words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
+    let is_word =
+        move |at: &usize| !text[..*at].ends_with(is_name_part) && !text[*at + name.len()..].starts_with(is_name_part);
+    text.match_indices(name).map(|(at, _)| at).filter(is_word)
 }
 
 /// True for a character that may be part of a name.
@@ -406,14 +443,6 @@ fn note<'p>(uses: &mut HashMap<usize, NameUse<'p>>, kind: &str, receiver: &str, 
     if existing.is_none() || matches!((existing, &what), (Some(NameUse::Pattern), NameUse::Binding { .. })) {
         uses.insert(place.id(), what);
     }
-}
-
-/// True for a symbol that is called on a receiver, i.e. not directly in a file, a module or a function.
-fn is_member(symbol: &Symbol) -> bool {
-    symbol
-        .parent
-        .as_ref()
-        .is_some_and(|it| !matches!(&*it.kind, "function" | "method" | "constructor" | "module" | "namespace"))
 }
 
 /// True inside the enclosing symbol.

@@ -2,7 +2,7 @@
 
 #![allow(unused_imports, reason = "which of them are needed depends on the features")]
 
-use crate::grammar::{Grammar, NameRule, SymbolName, SymbolRule, code, field, named, text_of};
+use crate::grammar::{Grammar, NameRule, SymbolName, SymbolRule, code, declared, field, named, text_of};
 use tree_sitter::Node;
 
 #[cfg(feature = "rust")]
@@ -71,17 +71,9 @@ const C_SYMBOLS: &[SymbolRule] = &[
 /// Names a declaration of a function, or of a variable outside of functions.
 #[cfg(any(feature = "c", feature = "cpp"))]
 fn prototype<'t>(node: Node<'t>, text: &str) -> Option<SymbolName<'t>> {
-    let mut at = node.child_by_field_name("declarator")?;
-    let mut kind = "variable";
-    loop {
-        if at.kind() == "function_declarator" {
-            kind = "function";
-        }
-        match at.child_by_field_name("declarator") {
-            Some(inner) => at = inner,
-            None => return Some(SymbolName { kind: Some(kind), ..SymbolName::new(at, text) }),
-        }
-    }
+    let (name, is_function) = declared(node)?;
+    let kind = Some(if is_function { "function" } else { "variable" });
+    Some(SymbolName { kind, ..SymbolName::new(name, text) })
 }
 
 /// Names a type where it is defined, not where it is used.
@@ -107,7 +99,7 @@ pub(super) static C: Grammar = Grammar {
          (declaration declarator: [(pointer_declarator) (array_declarator) (function_declarator)] @pattern)
          (preproc_params (identifier) @binding)
          (field_expression argument: (_) @receiver field: (field_identifier) @member)
-         (field_declaration declarator: (_) @other) (preproc_arg) @blocked (field_designator) @other
+         (field_declaration declarator: (_) @other) (field_designator) @other
          (labeled_statement label: (_) @other) (goto_statement label: (_) @other)",
     ),
     ..Grammar::plain("c", || tree_sitter_c::LANGUAGE.into())
@@ -144,6 +136,7 @@ pub(super) static GO: Grammar = Grammar {
          (type_spec name: (type_identifier) @binding) (type_switch_statement alias: (expression_list (identifier) @binding))
          (selector_expression operand: (_) @receiver field: (field_identifier) @member)
          (field_declaration name: (field_identifier) @other) (method_elem name: (field_identifier) @other)
+         (field_declaration !name type: [(type_identifier) @blocked (generic_type type: (type_identifier) @blocked)])
          (keyed_element key: (_) @blocked) (labeled_statement label: (_) @other) (qualified_type) @other",
     ),
     ..Grammar::plain("go", || tree_sitter_go::LANGUAGE.into())

@@ -65,7 +65,7 @@ impl EditSymbolInput {
 pub(crate) const TOOL: Tool = Tool {
     name: "edit_symbol",
     title: "Edit a symbol",
-    summary: "replace, delete or rename a function, class or key by its name, or insert text beside it",
+    summary: "replace or delete a function, class or key by its name, insert text beside it, or rename it in code",
     prompt: "\
 Edits a definition by its name, as outline lists it (Parser.next; the last name is enough if it is unique). action: replace (text is \
 the whole new definition; comments and attributes above are kept unless text has its own), insert_before, insert_after, delete (with the \

@@ -167,9 +167,10 @@ pub(crate) fn advised(
         "dry_run": true,
     });
     let names = uses.iter().map(|it| Some(with_slashes(it.path.strip_prefix(root).ok()?.to_str()?).into_owned()));
-    // In other files the name may be that of something else.
+    // In other files the name may be that of something else. Without their names, all are searched.
     if let Some(names) = names
         .collect::<Option<Vec<String>>>()
+        .filter(|_| count == uses.len())
         .filter(|names| names.iter().all(|name| !name.contains(['*', '?', '[', ']', '{', '}', '!', '\\', '#'])))
     {
         call["glob"] = names.into();
@@ -198,4 +199,20 @@ fn is_member(line: &str, module: &str, name: &str) -> bool {
 
 fn has_word(line: &str, name: &str) -> bool {
     line.split(|ch: char| !is_word(ch)).any(|word| word == name)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::{ForeignUse, advised};
+    use std::path::{Path, PathBuf};
+
+    #[test]
+    fn call_is_limited_to_the_files_only_if_all_are_named() {
+        let uses = [ForeignUse { path: PathBuf::from("/r/a.go"), line: 3 }];
+        let note = |count| advised("Other files use `f`", &uses, count, Path::new("/r"), "f", "g").unwrap();
+        assert!(note(1).contains("\"glob\":[\"a.go\"]"), "{}", note(1));
+        assert!(!note(2).contains("glob"), "{}", note(2));
+        assert!(note(2).contains("/r/a.go (line 3) and 1 more."), "{}", note(2));
+    }
 }
