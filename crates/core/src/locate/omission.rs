@@ -3,6 +3,7 @@
 //! A placeholder line in the new text that is not a line of the old text would replace the omitted text.
 
 mod affixes;
+mod aligned;
 mod cut_line;
 mod leftover;
 mod lost_lines;

@@ -7,6 +7,7 @@
 
 mod beside;
 mod blocks;
+mod captured;
 mod closers;
 mod depth;
 mod fresh;
@@ -17,6 +18,7 @@ mod old_lines;
 mod orphan;
 mod other_block;
 mod own_lines;
+mod owners;
 mod place;
 mod placement;
 mod reindent;
@@ -202,6 +204,7 @@ fn place(mut texts: TextPair<'_>, extents: &[Extent], gaps: &[usize]) -> Result<
     undeclared::check(&texts, &placed)?;
     other_block::check(&texts, &placed)?;
     repeated_ends::check(&texts, &placed)?;
+    captured::check(&texts, gaps, &placed)?;
     let ops: Vec<Op> = placed.iter().map(|it| check_work().map(|()| op(&texts, it))).collect::<Result<_, _>>()?;
     Ok(Expansion { ops, gaps: gaps.len(), reindented: false })
 }
@@ -219,8 +222,12 @@ fn extents_in(
     let lines: Vec<Range<usize>> = fragments.iter().map(|it| it.lines.clone()).collect();
     let ends = SymbolEnds::new(texts, symbols, gaps);
     let mut out: Vec<Extent> = symbols.iter().filter(|it| ends.is_certain(it)).cloned().collect();
-    if out.is_empty() {
-        out = blocks::extents(texts, &lines);
+    // Where the parser does not know the end of a symbol, its indentation may show it.
+    let misread: Vec<usize> = symbols.iter().filter(|it| ends.is_misread(it)).map(|it| it.new.start).collect();
+    if out.is_empty() || !misread.is_empty() {
+        let is_sought = |it: &Extent| out.is_empty() || misread.contains(&it.new.start);
+        let found: Vec<Extent> = blocks::extents(texts, &lines).into_iter().filter(is_sought).collect();
+        out.extend(found);
     }
     let first = |lines: &[&str], at: usize| lines.get(at).map_or(0, |line| indent(line));
     let differs = |it: &Extent| first(texts.old, it.old.start) != first(&texts.new, it.new.start);

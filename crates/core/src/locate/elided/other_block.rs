@@ -113,7 +113,7 @@ fn definitions<'a>(lines: &[&'a str]) -> HashSet<&'a str> {
 }
 
 /// True for the first line of a function or a type.
-fn is_definition(line: &str) -> bool {
+pub(super) fn is_definition(line: &str) -> bool {
     const WORDS: [&str; 20] = [
         "fn", "def", "func", "function", "fun", "class", "struct", "enum", "impl", "trait", "interface", "mod",
         "module", "namespace", "type", "test", "it", "describe", "sub", "macro_rules",

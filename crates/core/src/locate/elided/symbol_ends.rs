@@ -1,7 +1,7 @@
 //! Symbols whose last line the new text may not show, because a placeholder is in them or directly below.
 
 use super::text_pair::TextPair;
-use super::{Extent, beside, indent, same};
+use super::{Extent, beside, indent, owners, same};
 use crate::work;
 use core::ops::Range;
 use foldhash::{HashMap, HashMapExt as _};
@@ -29,7 +29,19 @@ impl<'s, 'a> SymbolEnds<'s, 'a> {
 
     /// True if the last line of the symbol in the new text is the last one of it in the file.
     pub(super) fn is_certain(&self, symbol: &Extent) -> bool {
-        !self.is_hidden_inside(symbol) && !self.is_hidden_below(symbol)
+        !self.is_hidden_inside(symbol) && !self.is_hidden_below(symbol) && !self.is_misread(symbol)
+    }
+
+    /// True if the indentation shows that the symbol ends elsewhere in the file: its last line closes something deeper,
+    /// but that of the text does not, or a line like its last one is in it. A parser guesses such an end where the
+    /// symbol has a syntax error.
+    pub(super) fn is_misread(&self, symbol: &Extent) -> bool {
+        let (old, lines) = (self.texts.old, &symbol.old);
+        let Some((last, inside)) = old.get(lines.clone()).and_then(|lines| lines.split_last()) else { return true };
+        if !is_flat(old, lines) {
+            return beside::is_signs(last) && lines.len() > 1 && is_flat(&self.texts.new, &symbol.new);
+        }
+        owners::continues(last) && inside.iter().skip(1).any(|line| work::spend_or_end(1) || same(line, last))
     }
 
     /// True if a placeholder in the symbol may hide its end, so that the closing line in the text closes something else,
@@ -74,6 +86,19 @@ mod tests {
     use super::super::tests::edit;
 
     const FILE: &str = "import os\n\nclass Main(Base):\n    def first(self):\n        return 1\n\n    def save(self, x):\n        check(x)\n        return x\n\n    def send(self, x):\n        return 1\n";
+
+    #[test]
+    fn symbol_with_a_syntax_error_ends_by_its_indentation() {
+        let file = "impl K {\n    fn b() {\n        for (;;) {\n            q();\n        }\n        if x {\n            x = 3;\n        }\n    }\n\n    fn c() {\n        z();\n    }\n}\n";
+        let new = "impl K {\n    // ...\n\n    fn b() {\n        call(a, b);\n    }\n\n    // ...\n}\n";
+        let want = file.replace(
+            "        for (;;) {\n            q();\n        }\n        if x {\n            x = 3;\n        }\n",
+            "        call(a, b);\n",
+        );
+        for end in [8, 13] {
+            assert_eq!(edit(file, new, &[Extent { old: 1..end, new: 3..6 }]), want);
+        }
+    }
 
     /// A placeholder in the first column may mean the rest of the file, with that of the class.
     #[test]

@@ -1,6 +1,7 @@
 //! Lines of only dots, and remarks about omitted text: they are placeholders if lines of the old text would be lost in
 //! their place.
 
+use super::aligned::{AlignedTexts, LINE_STEPS};
 use super::phrase;
 use super::remark::{self, RemarkKind};
 use super::{fence_sign, is_elision};
@@ -8,14 +9,11 @@ use crate::text::diff;
 use crate::text::lines::{count_line_ends, line_start, line_stop};
 use crate::work;
 use core::ops::Range;
-use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 /// Number of lines of a body from which dots may not replace it.
 const LOST_BODY_LINES: usize = 2;
-/// Number of lines on either side of the dots that are searched for a line of the old text.
+/// Number of lines on either side of the dots in a text that has no line of the old one.
 const CONTEXT_LINES: usize = 8;
-/// Number of lines on either side that are examined for that, including those without words.
-const EXAMINED_LINES: usize = 100;
 /// Steps of work to compare the lines around one placeholder.
 const CONTEXT_STEPS: usize = 100;
 /// Steps of work for a line that may be a remark, and for each byte of it.
@@ -23,8 +21,8 @@ const REMARK_STEPS: usize = 16;
 const REMARK_BYTE_STEPS: usize = 4;
 
 /// Returns the dot lines in `new`, with their zero-based numbers, that replace lines of `old`: between the nearest
-/// common lines around them, more old lines disappear than new lines appear. A comment of dots says nothing else, so
-/// one line that disappears is enough.
+/// certain common lines around them, more old lines disappear than new lines appear. A comment of dots says nothing
+/// else, so one line that disappears is enough.
 pub(super) fn dots<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     dots_for_lines(old, new, false)
 }
@@ -42,11 +40,11 @@ fn dots_for_lines<'a>(old: &str, new: &'a str, is_own: bool) -> Vec<(usize, &'a 
     if dots.is_empty() {
         return Vec::new();
     }
-    let texts = ComparedTexts::new(old, &lines);
+    let texts = ComparedTexts::new(old, new, &lines);
     let fenced = fenced(&lines);
     dots.into_iter()
         .take_while(|_| !work::spend_or_end(CONTEXT_STEPS))
-        .filter(|at| !fenced[*at] && texts.positions.contains_key(lines[*at].trim()) == is_own)
+        .filter(|at| !fenced[*at] && texts.is_old(lines[*at].trim()) == is_own)
         .filter(|at| !texts.is_code(*at) && texts.replaces_lines(*at))
         .map(|at| (at, lines[at]))
         .collect()
@@ -68,15 +66,14 @@ pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &
         return Vec::new();
     }
     let lines: Vec<&str> = work::lines(new).collect();
-    let texts = ComparedTexts::new(old, &lines);
+    let texts = ComparedTexts::new(old, new, &lines);
     let fenced = fenced(&lines);
     let counted = found.into_iter().take_while(|_| !work::spend_or_end(CONTEXT_STEPS));
     let remarks = counted.filter(|&(at, kind)| {
         // One line less, and what may be a heading is one.
         let least = if kind == RemarkKind::Omission { 1 } else { 2 };
-        let is_new = !texts.positions.contains_key(lines[at].trim());
-        let (gone, fresh) = texts.gone_and_fresh(at);
-        !fenced[at] && is_alone(&lines, at) && is_new && gone >= least && gone > fresh
+        let is_new = !texts.is_old(lines[at].trim());
+        !fenced[at] && is_alone(&lines, at) && is_new && texts.loses(at, least)
     });
     remarks.map(|(at, _)| (at, lines[at])).collect()
 }
@@ -108,44 +105,56 @@ fn has_words(line: &str) -> bool {
     line.chars().any(char::is_alphanumeric) && !matches!(line.trim(), "=begin" | "=end")
 }
 
-/// Two texts that are compared line by line.
+/// Two texts, with the lines that an edit would lose.
 struct ComparedTexts<'a> {
     lines: &'a [&'a str],
-    /// The lines of the new text with words, in order.
-    worded: Vec<usize>,
-    /// For each line of the old text, and for its end, the number of lines with words before it that the new text
-    /// lacks.
+    aligned: AlignedTexts<'a>,
+    /// Pairs of equal lines with words that occur once in each text: other ones may be another line each.
+    anchors: Vec<(usize, usize)>,
+    /// Those of them that are hardly equal by accident, as two lines `return x` are.
+    telling: Vec<(usize, usize)>,
+    /// For each line of the old text, and for its end, the number of lines with words before it that the new text has
+    /// less often, and at another place.
     lost_before: Vec<usize>,
-    /// The positions of each line of the old text.
-    positions: HashMap<&'a str, Vec<usize>>,
+    /// The same of the new text: lines that the old one has less often.
+    fresh_before: Vec<usize>,
 }
 
 impl<'a> ComparedTexts<'a> {
-    fn new(old: &'a str, lines: &'a [&'a str]) -> ComparedTexts<'a> {
-        let old: Vec<&str> = work::lines(old).map(str::trim).collect();
-        let counted = lines.iter().take_while(|_| !work::spend_or_end(1));
-        let new: HashSet<&str> = counted.map(|line| line.trim()).collect();
-        // A line of signs alone, such as the separator of YAML, may be replaced by another one without loss.
-        let is_lost = |line: &str| has_words(line) && !new.contains(line);
-        let counts = old.iter().scan(0, |count, line| {
-            // Once the work has to end, the text is not examined any further, so the numbers need not be right.
-            *count += usize::from(!work::spend_or_end(1) && is_lost(line));
-            Some(*count)
+    /// Once the work has to end, the text is not examined any further, so the numbers need not be right.
+    fn new(old: &'a str, new: &'a str, lines: &'a [&'a str]) -> ComparedTexts<'a> {
+        let aligned = AlignedTexts::new(old, new);
+        let pairs = || aligned.pairs.iter().copied().take_while(|_| !work::spend_or_end(LINE_STEPS));
+        let is_anchor = |line: &str| has_words(line) && aligned.counts_of(line) == [1, 1];
+        let is_once = |line: &str| has_words(line) && aligned.counts_of(line) == [1, 1];
+        let anchors: Vec<(usize, usize)> = pairs().filter(|pair| is_once(aligned.new[pair.1])).collect();
+        let telling = anchors.iter().copied().filter(|pair| aligned.is_telling(pair.1)).collect();
+        let lost_before = surplus_before(&aligned.old, pairs().map(|pair| pair.0), |line| {
+            let [old, new] = aligned.counts_of(line);
+            old > new
         });
-        let lost_before = core::iter::once(0).chain(counts).collect();
-        let counted = (0..lines.len()).take_while(|at| !work::spend_or_end(1 + lines[*at].len() / work::STEP_BYTES));
-        let worded = counted.filter(|&at| has_words(lines[at])).collect();
-        ComparedTexts { lines, worded, lost_before, positions: positions(&old) }
+        let fresh_before = surplus_before(&aligned.new, pairs().map(|pair| pair.1), |line| {
+            let [old, new] = aligned.counts_of(line);
+            new > old
+        });
+        ComparedTexts { lines, aligned, anchors, telling, lost_before, fresh_before }
     }
 }
 
-fn positions<'a>(lines: &[&'a str]) -> HashMap<&'a str, Vec<usize>> {
-    let mut out: HashMap<&str, Vec<usize>> = HashMap::new();
-    let filled = lines.iter().enumerate().filter(|(_, line)| !line.is_empty());
-    for (at, line) in filled.take_while(|_| !work::spend_or_end(1)) {
-        out.entry(line).or_default().push(at);
-    }
-    out
+/// Counts, for each line and for the end, the lines with words before it that have no pair and are `surplus`. A line of
+/// signs alone, such as the separator of YAML, may be replaced by another one without loss.
+fn surplus_before(
+    lines: &[&str],
+    paired: impl Iterator<Item = usize>,
+    is_surplus: impl Fn(&str) -> bool,
+) -> Vec<usize> {
+    let mut paired = paired.peekable();
+    let counts = lines.iter().enumerate().scan(0, |count, (at, line)| {
+        let is_single = paired.next_if_eq(&at).is_none();
+        *count += usize::from(is_single && !work::spend_or_end(1) && has_words(line) && is_surplus(line));
+        Some(*count)
+    });
+    core::iter::once(0).chain(counts).collect()
 }
 
 /// Marks the lines inside fences, which are examples.
@@ -168,11 +177,12 @@ impl ComparedTexts<'_> {
         if !is_bare(line) {
             return false;
         }
-        let opened = self.above(at).is_some_and(|(_, fresh)| fresh == 0);
-        if opened && self.surplus_lost(at) >= LOST_BODY_LINES {
+        let above = self.lines[..at].iter().rev().map(|line| line.trim()).find(|line| !line.is_empty());
+        let is_opened = above.is_some_and(|line| self.is_old(line));
+        let (gone, fresh) = self.gone_and_fresh(at, &self.anchors);
+        if is_opened && gone >= fresh + LOST_BODY_LINES {
             return false;
         }
-        let above = self.lines[..at].iter().rev().map(|line| line.trim()).find(|line| !line.is_empty());
         let below = self.lines[at + 1..].iter().map(|line| line.trim()).find(|line| !line.is_empty());
         let yaml = !line.starts_with([' ', '\t']) && below == Some("---");
         yaml || above.is_some_and(|above| {
@@ -180,61 +190,41 @@ impl ComparedTexts<'_> {
         })
     }
 
-    /// True for dots in whose place lines of the old text disappear.
+    /// True for a line of the old text, which is given without indentation.
+    fn is_old(&self, line: &str) -> bool {
+        self.aligned.counts_of(line)[0] > 0
+    }
+
+    /// True for dots in whose place lines of the old text disappear. A comment of dots has no other meaning, so any
+    /// line that disappears may be there.
     fn replaces_lines(&self, at: usize) -> bool {
         let is_comment = !is_bare(self.lines[at]);
-        let (gone, fresh) = self.gone_and_fresh(at);
-        gone > if is_comment { 0 } else { fresh }
+        if is_comment { self.lost_before.last() > Some(&0) } else { self.loses(at, 1) }
     }
 
-    /// Returns how many more lines of the old text disappear around this line than new ones appear.
-    fn surplus_lost(&self, at: usize) -> usize {
-        let (gone, fresh) = self.gone_and_fresh(at);
-        gone.saturating_sub(fresh)
+    /// True if at least so many lines of the old text disappear around this line, and more than new ones appear.
+    fn loses(&self, at: usize, least: usize) -> bool {
+        let mut counts = [&self.anchors, &self.telling].into_iter().map(|anchors| self.gone_and_fresh(at, anchors));
+        counts.any(|(gone, fresh)| gone >= least && gone > fresh)
     }
 
-    /// Counts the lines of the old text that disappear at this line, and the new ones beside it.
-    fn gone_and_fresh(&self, at: usize) -> (usize, usize) {
-        let (first, fresh_above) = match self.above(at) {
-            Some((place, fresh)) => (place + 1, fresh),
-            None if at <= CONTEXT_LINES => (0, self.worded(0..at).len()),
-            None => return (0, 0),
-        };
-        let (last, fresh_below) = match self.below(at, first) {
-            Some(found) => found,
-            None if self.lines.len() - at <= CONTEXT_LINES => {
-                (self.lost_before.len() - 1, self.worded(at + 1..self.lines.len()).len())
-            }
-            None => return (0, 0),
-        };
-        let gone = self.lost_before[last] - self.lost_before[first];
-        (gone, fresh_above + fresh_below)
-    }
-
-    /// Returns the new lines with words in a range.
-    fn worded(&self, lines: Range<usize>) -> &[usize] {
-        let [from, to] = [lines.start, lines.end].map(|end| self.worded.partition_point(|at| *at < end));
-        &self.worded[from..to]
-    }
-
-    /// Returns the old position of the nearest common line above, and the number of new lines in between. Lines of
-    /// signs alone, such as `}`, are skipped, because they occur at too many places.
-    fn above(&self, at: usize) -> Option<(usize, usize)> {
-        let near = self.worded(at.saturating_sub(EXAMINED_LINES)..at).iter().rev().take(CONTEXT_LINES);
-        near.enumerate().find_map(|(fresh, &at)| Some((*self.positions.get(self.lines[at].trim())?.first()?, fresh)))
-    }
-
-    /// Returns the old position, at least `first`, of the nearest common line below, and the number of new lines in
-    /// between.
-    fn below(&self, at: usize, first: usize) -> Option<(usize, usize)> {
-        let near = self.worded(at + 1..at + 1 + EXAMINED_LINES).iter().take(CONTEXT_LINES);
-        near.enumerate().find_map(|(fresh, &at)| Some((self.place_from(first, self.lines[at].trim())?, fresh)))
-    }
-
-    /// Returns the first position of a line from another position on.
-    fn place_from(&self, first: usize, line: &str) -> Option<usize> {
-        let positions = self.positions.get(line)?;
-        positions.get(positions.partition_point(|place| *place < first)).copied()
+    /// Counts the lines of the old text that disappear around this line, and the new ones there, between the nearest
+    /// anchors.
+    fn gone_and_fresh(&self, at: usize, anchors: &[(usize, usize)]) -> (usize, usize) {
+        let is_short = at.max(self.lines.len() - at) <= CONTEXT_LINES;
+        // A long text that has no line of the old one is another text.
+        if self.anchors.is_empty() && !is_short {
+            return (0, 0);
+        }
+        let next = anchors.partition_point(|anchor| anchor.1 < at);
+        let above = next.checked_sub(1).map(|nth| anchors[nth]);
+        let (old_start, new_start) = above.map_or((0, 0), |(old, new)| (old + 1, new + 1));
+        let ends = (self.aligned.old.len(), self.aligned.new.len());
+        let (old_end, new_end) = anchors.get(next).copied().unwrap_or(ends);
+        let count = |before: &[usize], lines: Range<usize>| before[lines.end].saturating_sub(before[lines.start]);
+        let gone = count(&self.lost_before, old_start..old_end);
+        let fresh = count(&self.fresh_before, new_start..at) + count(&self.fresh_before, at + 1..new_end);
+        (gone, fresh)
     }
 }
 

@@ -1,10 +1,8 @@
 //! Placeholders of a new text that are lines of the old text, too: each may be that line, or stand for code.
 
+use super::aligned::{AlignedTexts, LINE_STEPS};
 use crate::locate::word_overlap::LineWords;
-use crate::text::diff;
-use crate::text::fold::count_alnum;
 use crate::work;
-use foldhash::{HashMap, HashMapExt as _};
 
 /// Maximum number of such placeholders that are examined; of more, none is certain.
 const OWN_LINES_MAX: usize = 1_000;
@@ -12,10 +10,6 @@ const OWN_LINES_MAX: usize = 1_000;
 const EXAMINED_PAIRS: usize = 50;
 /// Lines that are examined between two equal ones.
 const EXAMINED_LINES: usize = 50;
-/// Steps of work to examine one line.
-const LINE_STEPS: usize = 8;
-/// Minimum number of letters and digits of a line that is hardly equal to another one by accident.
-const TELLING_ALNUM_MIN: usize = 8;
 
 /// Returns those of the new text's `own` placeholders, all of which the old text has, that may stand for code.
 ///
@@ -30,30 +24,7 @@ pub(super) fn that_may_be_gaps<'a>(old: &str, new: &str, own: Vec<(usize, &'a st
     own.into_iter().filter(|(line, _)| !texts.is_certainly_old(*line)).collect()
 }
 
-/// The lines of two texts without their indentation, and which of them are equal.
-struct AlignedTexts<'a> {
-    old: Vec<&'a str>,
-    new: Vec<&'a str>,
-    /// Pairs of equal lines, old and new, in order.
-    pairs: Vec<(usize, usize)>,
-    /// For each line, how often the old and the new text have it.
-    counts: HashMap<&'a str, [usize; 2]>,
-}
-
-impl<'a> AlignedTexts<'a> {
-    /// Incomplete once the work has to end.
-    fn new(old: &'a str, new: &'a str) -> AlignedTexts<'a> {
-        let [old, new] = [old, new].map(|text| work::lines(text).map(str::trim).collect::<Vec<&str>>());
-        let mut counts: HashMap<&str, [usize; 2]> = HashMap::new();
-        for (side, lines) in [&old, &new].into_iter().enumerate() {
-            for line in lines.iter().take_while(|_| !work::spend_or_end(LINE_STEPS)) {
-                counts.entry(line).or_default()[side] += 1;
-            }
-        }
-        let pairs = diff::equal_lines(&old, &new);
-        AlignedTexts { old, new, pairs, counts }
-    }
-
+impl AlignedTexts<'_> {
     /// True if a line of the new text cannot be anything but a line of the old text.
     fn is_certainly_old(&self, line: usize) -> bool {
         let Ok(nth) = self.pairs.binary_search_by_key(&line, |pair| pair.1) else { return false };
@@ -84,12 +55,6 @@ impl<'a> AlignedTexts<'a> {
             }
         }
         false
-    }
-
-    /// True for a line that both texts have once, and that says something.
-    fn is_telling(&self, line: usize) -> bool {
-        let text = self.new[line];
-        self.counts.get(text) == Some(&[1, 1]) && count_alnum(text, TELLING_ALNUM_MIN) >= TELLING_ALNUM_MIN
     }
 
     /// True if a similar new line takes the place of each old line between two pairs of equal lines.
