@@ -125,7 +125,6 @@ impl<'a> ComparedTexts<'a> {
     fn new(old: &'a str, new: &'a str, lines: &'a [&'a str]) -> ComparedTexts<'a> {
         let aligned = AlignedTexts::new(old, new);
         let pairs = || aligned.pairs.iter().copied().take_while(|_| !work::spend_or_end(LINE_STEPS));
-        let is_anchor = |line: &str| has_words(line) && aligned.counts_of(line) == [1, 1];
         let is_once = |line: &str| has_words(line) && aligned.counts_of(line) == [1, 1];
         let anchors: Vec<(usize, usize)> = pairs().filter(|pair| is_once(aligned.new[pair.1])).collect();
         let telling = anchors.iter().copied().filter(|pair| aligned.is_telling(pair.1)).collect();
