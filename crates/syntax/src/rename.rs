@@ -175,8 +175,11 @@ impl SyntaxTree<'_> {
     /// replaced with.
     fn unparsed_use(&self, names: &[&str]) -> Option<usize> {
         let kind = (self.language.0.load)().id_for_node_kind("preproc_arg", true);
+        if kind == 0 {
+            return None;
+        }
         let mut cursor = self.tree.walk();
-        while kind != 0 {
+        loop {
             let node = cursor.node();
             let has_name = |name: &&str| words(text_of(node, self.text), name).next().is_some();
             if node.kind_id() == kind && names.iter().any(has_name) {
@@ -191,7 +194,6 @@ impl SyntaxTree<'_> {
                 }
             }
         }
-        None
     }
 
     /// True for a symbol that is called on a receiver, i.e. not directly in a file, a module or a function.

@@ -241,11 +241,11 @@ impl<'s, 't> EditedTree<'s, 't> {
             let start = table.start_byte();
             let is_outside = self.region.end() <= start || start < self.region.start();
             if is_outside {
-                let prefixes = key.match_indices('.').rev().map(|(end, _)| &key[..end]);
-                owners.push((start, prefixes.filter_map(|it| elements.get(it).copied()).next()));
+                let mut prefixes = key.match_indices('.').rev().map(|(end, _)| &key[..end]);
+                owners.push((start, prefixes.find_map(|it| elements.get(it).copied())));
             }
             if table.kind() == "table_array_element" {
-                let is_first = !elements.get(&key).is_some_and(|at| *at >= self.region.start());
+                let is_first = elements.get(&key).is_none_or(|at| *at < self.region.start());
                 elements.insert(key, if is_outside || !is_first { start } else { self.region.start() });
             }
         }

@@ -4,7 +4,7 @@
 
 use emendate_core::{Code, Error};
 use emendate_syntax::SymbolAction::{Delete, InsertAfter, InsertBefore, Rename, Replace};
-use emendate_syntax::{Definition, Language, ParseLimits, SymbolAction, parse};
+use emendate_syntax::{Definition, Language, ParseLimits, Symbol, SymbolAction, parse};
 
 /// An edit of the symbol with this path, or of that one on a line: `p:1`.
 struct SymbolEdit<'t> {
@@ -32,7 +32,7 @@ impl<'t> SymbolEdit<'t> {
 #[track_caller]
 fn is_entangled(language: &str, text: &str, symbol: &str, action: SymbolAction, new: &str, evidence: &str) {
     let refused = SymbolEdit::new(language, symbol, action, new).of(text);
-    let error = refused.expect_err(text);
+    let error = refused.unwrap_err();
     assert_eq!((error.code(), error.evidence_text()), (Code::SymbolEntangled, evidence), "{}", error.message());
 }
 
@@ -173,7 +173,7 @@ fn function_pointers_have_names() {
     let c =
         "typedef int (*cb_t)(int);\nint (*get_fn(int x))(int) { return 0; }\nint (*table[3])(int);\nint (h)(int);\n";
     let parsed = parse(c, Language::from_name("c").unwrap(), ParseLimits::ASKED).unwrap();
-    let titles: Vec<String> = parsed.outline().symbols.iter().map(|it| it.title()).collect();
+    let titles: Vec<String> = parsed.outline().symbols.iter().map(Symbol::title).collect();
     assert_eq!(titles, ["type cb_t", "function get_fn", "variable table", "function h"]);
     becomes("c", c, "cb_t", Rename, "cb", &c.replace("cb_t", "cb"));
     becomes(
