@@ -40,11 +40,13 @@ fn converted_pattern(pattern: &str) -> Option<String> {
             '[' => CharClass::read(&mut chars)?.write(&mut out),
             '*' => {
                 let rest = chars.as_str().trim_start_matches('*');
-                // Two or more that are a whole name match any number of directories.
-                let is_whole = out.is_empty() || out.ends_with('/');
-                let ends = rest.is_empty() || rest.starts_with('/') || rest.starts_with("\\/");
-                let is_run = rest.len() < chars.as_str().len();
-                out.push_str(if is_run && is_whole && ends { "**" } else { "*" });
+                // Two or more that are a whole name match any number of directories, before `\/` at least one.
+                let is_run = rest.len() < chars.as_str().len() && (out.is_empty() || out.ends_with('/'));
+                out.push_str(match rest.as_bytes() {
+                    [] | [b'/', ..] if is_run => "**",
+                    [b'\\', b'/', ..] if is_run => "*/**",
+                    _ => "*",
+                });
                 chars = rest.chars();
             }
             // The crate would remove it from the end of the line.
@@ -172,9 +174,9 @@ mod tests {
             (r"\#", Some(r"**/\#")),
             ("**a", Some("**/*a")),
             ("a/***/b", Some("/a/**/b")),
-            (r"a/**\/b**", Some("/a/**/b*")),
+            (r"a/**\/b**", Some("/a/*/**/b*")),
             ("!x[0]", Some("!**/x[\x000-0]")),
-            ("x[a/b]", Some("/x[\0a-a/-/b-b]")),
+            ("x[a/b]", Some("/x[\0a-ab-b]")),
             ("[[:digit:]x]", Some("**/[\x000-9x-x]")),
             ("[!a-c]", Some("**/[!/a-c]")),
             ("[]-]", Some("**/[]\0-]")),
