@@ -23,18 +23,16 @@ use crate::work::{self, STEP_BYTES};
 use std::borrow::Cow;
 
 mod byte_order_mark;
+mod failures;
 mod in_fence;
 mod in_turn;
 mod lone_cr;
 mod other_depth;
 mod repeated;
 
+pub(crate) use failures::EXPLAINED_FAILURES_MAX;
+use failures::{failures_explained, is_there, not_tried, tolerated};
 use in_turn::{have_own_places, in_turn, one_by_one};
-
-/// Maximum number of failures of one call that are explained; the edits after them are not tried.
-pub(crate) const EXPLAINED_FAILURES_MAX: usize = 20;
-/// Bytes of a file that are searched for all of them together, if the first one already prevents the change.
-const EXPLAINED_BYTES_MAX: usize = 16 << 20;
 
 /// The outcome of one operation.
 #[derive(Clone, Debug)]
@@ -282,29 +280,6 @@ fn place_all<'o>(
     (placed, literal.needles)
 }
 
-/// True if the old text of an operation occurs literally.
-fn is_there(base: &Snapshot, op: &Op) -> bool {
-    match &op.at {
-        Locator::Find(find) => find::occurs(base.text(), &find.old),
-        Locator::Hunk(hunk) => find::occurs(base.text(), hunk.old_text().trim_end_matches('\n')),
-        _ => false,
-    }
-}
-
-/// Creates the error for an edit that was not tried because of too many failures before it.
-fn not_tried() -> Error {
-    Error::new(Code::MatchNotFound, "It was not tried: too many before it failed, and its text does not occur exactly.")
-        .next("Correct those first.")
-}
-
-/// Returns the number of failures after which no further operation is tried.
-fn failures_explained(base: &Snapshot, settings: ResolveSettings) -> usize {
-    if settings.partial {
-        return EXPLAINED_FAILURES_MAX;
-    }
-    (EXPLAINED_BYTES_MAX / base.text().len().max(1)).clamp(1, EXPLAINED_FAILURES_MAX)
-}
-
 /// Counts the places of all operations, and the bytes that they insert at several places.
 fn amount(placed: &[Result<PlacedOp>]) -> (usize, usize) {
     placed.iter().flatten().fold((0, 0), |(places, bytes), one| (places + one.places(), bytes + one.repeated_bytes()))
@@ -319,17 +294,6 @@ fn hunks_placed(
     let hunks: Vec<&Hunk> =
         ops.iter().filter_map(|op| if let Locator::Hunk(hunk) = &op.at { Some(&**hunk) } else { None }).collect();
     find::place_hunks(index, &hunks, settings).into_iter()
-}
-
-/// Turns failures into an error, unless the call accepts partial results and at least one operation succeeded.
-fn tolerated(failed: Vec<Error>, tried: usize, of: usize, settings: ResolveSettings) -> Result<Vec<Error>> {
-    if settings.partial && failed.len() < of {
-        return Ok(failed);
-    }
-    let error = Error::combine(failed, of);
-    let error =
-        error.map(|error| if tried < of { error.evidence("The edits after these were not tried.") } else { error });
-    error.map_or(Ok(Vec::new()), Err)
 }
 
 /// Applies edits together if that works, else one after another if an edit needs the result of an earlier one.

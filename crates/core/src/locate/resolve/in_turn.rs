@@ -1,9 +1,7 @@
 //! Edits applied in turn: each to the result of the previous one.
 
-use super::{
-    EXPLAINED_FAILURES_MAX, OpOutcome, PlacedOp, ResolvedEdit, is_there, named, not_tried, number, outcome, place,
-    together, tolerated,
-};
+use super::failures::{is_there, not_tried, tolerated};
+use super::{EXPLAINED_FAILURES_MAX, OpOutcome, PlacedOp, ResolvedEdit, named, number, outcome, place, together};
 use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::{Error, Result};
