@@ -42,6 +42,7 @@ impl JsonNode<'_, '_> {
 }
 
 /// The end of a member or item.
+#[derive(Clone, Copy)]
 struct EntryEnd {
     /// Offset of its comma.
     comma: Option<usize>,

@@ -41,7 +41,8 @@ pub(crate) fn run(context: &CliContext<'_>, args: &SetupArgs) -> Result<u8> {
     }
     let open = setups.iter().filter(|setup| setup.has_changes()).count();
     // Whoever is asked has to see the plan.
-    if !json && !(output::is_quiet() && args.yes) {
+    let is_silent = json || output::is_quiet() && args.yes;
+    if !is_silent {
         let mut out = styled::stdout();
         styled::ignore_broken_pipe(
             setups.iter().try_for_each(|setup| setup.announce(&mut out)).and_then(|()| out.flush()),

@@ -64,6 +64,8 @@ const ROWS: &[(&str, Row)] = &[
     ("together", Edge(together)),
     ("pattern", Edge(pattern)),
     ("context", Edge(context)),
+    ("hits", Edge(hits)),
+    ("listed", Edge(listed)),
     ("globs", Edge(globs)),
     ("ignore file", Edge(ignore_file)),
     ("edits", Edge(edits)),
@@ -286,6 +288,18 @@ fn context(workspace: &TestWorkspace, _: Transport, lines: usize) -> LimitCase {
     workspace.put("a.txt", "x\n");
     let search = json!({ "path": workspace.work(), "pattern": "x", "context": lines });
     LimitCase { told: "at most 50 lines are shown", ..call("search", search) }
+}
+
+fn hits(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
+    workspace.put("a.txt", "x\n");
+    let search = json!({ "path": workspace.work(), "pattern": "x", "limit": count });
+    LimitCase { told: "at most 2000 hits are shown", ..call("search", search) }
+}
+
+fn listed(workspace: &TestWorkspace, _: Transport, count: usize) -> LimitCase {
+    workspace.put("a.txt", "x\n");
+    let list = json!({ "path": workspace.work(), "limit": count });
+    LimitCase { told: "at most 10000 entries are shown", ..call("list", list) }
 }
 
 fn globs(workspace: &TestWorkspace, _: Transport, bytes: usize) -> LimitCase {

@@ -7,7 +7,9 @@ use std::fs;
 /// The home of somebody who has these files.
 fn home(files: &[(&str, &str)]) -> TestWorkspace {
     let workspace = TestWorkspace::new();
-    files.iter().for_each(|(name, text)| put(&workspace, name, text));
+    for (name, text) in files {
+        put(&workspace, name, text);
+    }
     workspace
 }
 

@@ -105,7 +105,7 @@ impl BlockEdit<'_, '_> {
             }
             let owner = self.old.of_line(at);
             if let Some(owner) = owner.filter(|owner| self.place.old.contains(owner)) {
-                let moves = self.matched(header).is_some_and(|old| old != owner)
+                let moves = self.matched(header).is_some_and(|old| old != owner && !self.old.encloses(old, owner))
                     && self.place.fragment.gaps[1].is_some()
                     && last.is_some_and(|last| last < self.old.end_of(owner))
                     && !self.matched.contains(&Some(owner));
@@ -119,24 +119,10 @@ impl BlockEdit<'_, '_> {
             let is_same = |above: usize| self.matched(above).is_none() && same(self.texts.new[above], text);
             let mut above = self.place.fragment.lines.start..header;
             if !above.any(|above| work::spend_or_end(1) || is_same(above)) {
-                return Err(self.taken(header, at, owner));
+                return Err(taken(header, at, owner));
             }
         }
         Ok(())
-    }
-
-    fn taken(&self, header: usize, at: usize, owner: Option<usize>) -> String {
-        let of = owner.map_or_else(
-            || " of the code around it".to_owned(),
-            |owner| format!(" of what begins on line {}", owner + 1),
-        );
-        format!(
-            "What begins on line {} of the text would get line {} of the file, which is a part{}. Show \
-             the first line of the definition around the change, or the lines above and below new ones.",
-            header + 1,
-            at + 1,
-            of
-        )
     }
 
     /// Refuses to cut the lines below the place off their block, or to keep them in a block that the text may show
@@ -160,7 +146,7 @@ impl BlockEdit<'_, '_> {
             *line >= from && is_around && !owners::continues(text)
         };
         if let Some(header) = self.new_lines().find(cuts).filter(|_| !is_replaced) {
-            return Err(self.taken(header, next, owner));
+            return Err(taken(header, next, owner));
         }
         // A statement has no end of its own: what the text does not show stays.
         let is_whole = |owner: &usize| place.old.contains(owner) && !fresh::is_statement(texts.old[*owner]);
@@ -293,6 +279,19 @@ fn name(header: &str) -> Option<&str> {
     let mut words = word_overlap::words(text);
     let named = words.by_ref().any(|word| WORDS.contains(&word)).then(|| words.find(|word| *word != "self"));
     named.flatten().or_else(|| word_overlap::words(text).last())
+}
+
+/// Describes a line of the file that would go to another block.
+fn taken(header: usize, at: usize, owner: Option<usize>) -> String {
+    let of = owner
+        .map_or_else(|| " of the code around it".to_owned(), |owner| format!(" of what begins on line {}", owner + 1));
+    format!(
+        "What begins on line {} of the text would get line {} of the file, which is a part{}. Show \
+         the first line of the definition around the change, or the lines above and below new ones.",
+        header + 1,
+        at + 1,
+        of
+    )
 }
 
 #[cfg(test)]

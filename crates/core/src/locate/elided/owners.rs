@@ -15,7 +15,7 @@ const CONTINUING_WORDS: [&str; 15] = [
 /// For each of some lines, the line with which the innermost block around it begins.
 pub(super) struct Owners {
     start: usize,
-    owners: Vec<Option<usize>>,
+    headers: Vec<Option<usize>>,
     /// For each line, the line behind the block that it begins.
     ends: Vec<usize>,
 }
@@ -33,7 +33,7 @@ impl Owners {
         let mut open: Vec<OpenBlock> = Vec::new();
         let mut out = Owners {
             start: range.start,
-            owners: vec![None; range.len()],
+            headers: vec![None; range.len()],
             ends: range.clone().map(|at| at + 1).collect(),
         };
         let mut end = range.start;
@@ -53,7 +53,7 @@ impl Owners {
             }) {
                 out.ends[block.header - range.start] = end;
             }
-            out.owners[at - range.start] = open.last().map(|block| block.header);
+            out.headers[at - range.start] = open.last().map(|block| block.header);
             if !continues {
                 open.push(OpenBlock { header: at, depth, is_section });
             }
@@ -67,12 +67,17 @@ impl Owners {
 
     /// Returns the line with which the block around a line begins; `None` if that is above all of the lines.
     pub(super) fn of_line(&self, at: usize) -> Option<usize> {
-        self.owners.get(at.checked_sub(self.start)?).copied().flatten()
+        self.headers.get(at.checked_sub(self.start)?).copied().flatten()
     }
 
     /// True for a line with which a block of other lines begins.
     pub(super) fn begins_block(&self, at: usize) -> bool {
         self.end_of(at) > at + 1
+    }
+
+    /// True for a line in the block that another line begins.
+    pub(super) fn encloses(&self, header: usize, at: usize) -> bool {
+        (header + 1..self.end_of(header)).contains(&at)
     }
 
     /// Returns the line behind the last one in the block that a line begins.

@@ -73,7 +73,7 @@ pub(super) fn remarks<'a>(old: &str, new: &'a str, omits: bool) -> Vec<(usize, &
         // One line less, and what may be a heading is one.
         let least = if kind == RemarkKind::Omission { 1 } else { 2 };
         let is_new = !texts.is_old(lines[at].trim());
-        !fenced[at] && is_alone(&lines, at) && is_new && texts.loses(at, least)
+        !fenced[at] && is_alone(&lines, at) && is_new && texts.loses(at, least, &texts.anchors)
     });
     remarks.map(|(at, _)| (at, lines[at])).collect()
 }
@@ -198,13 +198,15 @@ impl ComparedTexts<'_> {
     /// line that disappears may be there.
     fn replaces_lines(&self, at: usize) -> bool {
         let is_comment = !is_bare(self.lines[at]);
-        if is_comment { self.lost_before.last() > Some(&0) } else { self.loses(at, 1) }
+        let loses = || [&self.anchors, &self.telling].into_iter().any(|anchors| self.loses(at, 1, anchors));
+        if is_comment { self.lost_before.last() > Some(&0) } else { loses() }
     }
 
-    /// True if at least so many lines of the old text disappear around this line, and more than new ones appear.
-    fn loses(&self, at: usize, least: usize) -> bool {
-        let mut counts = [&self.anchors, &self.telling].into_iter().map(|anchors| self.gone_and_fresh(at, anchors));
-        counts.any(|(gone, fresh)| gone >= least && gone > fresh)
+    /// True if at least so many lines of the old text disappear around this line, between the nearest anchors, and more
+    /// than new ones appear.
+    fn loses(&self, at: usize, least: usize, anchors: &[(usize, usize)]) -> bool {
+        let (gone, fresh) = self.gone_and_fresh(at, anchors);
+        gone >= least && gone > fresh
     }
 
     /// Counts the lines of the old text that disappear around this line, and the new ones there, between the nearest
