@@ -1,4 +1,4 @@
-//! What is beside a symbol in the node that both are in.
+//! The parts beside a symbol in the node that both are in.
 
 use crate::grammar::{is_comment, text_of};
 use crate::outline::Symbol;

@@ -2,7 +2,7 @@
 
 use crate::api::arguments::Arguments;
 use crate::api::events::call_as;
-use crate::api::profile::names::TableNames;
+use crate::api::table_names::TableNames;
 use crate::api::tool_table::{INPUT_BYTES_MAX, TOOLS, tool, tool_named};
 use crate::context::call::Call;
 use crate::model::call_context::CallContext;

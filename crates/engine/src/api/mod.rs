@@ -11,6 +11,7 @@ pub(crate) mod limits;
 pub(crate) mod outputs;
 pub(crate) mod profile;
 pub(crate) mod questions;
+pub(crate) mod table_names;
 pub(crate) mod tool_schema;
 pub(crate) mod tool_table;
 pub(crate) mod workspace;

@@ -89,14 +89,14 @@ mod tests {
 
     #[test]
     fn symbol_with_a_syntax_error_ends_by_its_indentation() {
-        let file = "impl K {\n    fn b() {\n        for (;;) {\n            q();\n        }\n        if x {\n            x = 3;\n        }\n    }\n\n    fn c() {\n        z();\n    }\n}\n";
+        let file = "impl K {\n    fn a() {\n        y();\n    }\n\n    fn b() {\n        for (;;) {\n            q();\n        }\n        if x {\n            x = 3;\n        }\n    }\n\n    fn c() {\n        z();\n    }\n}\n";
         let new = "impl K {\n    // ...\n\n    fn b() {\n        call(a, b);\n    }\n\n    // ...\n}\n";
         let want = file.replace(
             "        for (;;) {\n            q();\n        }\n        if x {\n            x = 3;\n        }\n",
             "        call(a, b);\n",
         );
-        for end in [8, 13] {
-            assert_eq!(edit(file, new, &[Extent { old: 1..end, new: 3..6 }]), want);
+        for end in [12, 17] {
+            assert_eq!(edit(file, new, &[Extent { old: 5..end, new: 3..6 }]), want);
         }
     }
 

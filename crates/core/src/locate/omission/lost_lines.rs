@@ -45,7 +45,7 @@ fn dots_for_lines<'a>(old: &str, new: &'a str, is_own: bool) -> Vec<(usize, &'a 
     dots.into_iter()
         .take_while(|_| !work::spend_or_end(CONTEXT_STEPS))
         .filter(|at| !fenced[*at] && texts.is_old(lines[*at].trim()) == is_own)
-        .filter(|at| !texts.is_code(*at) && texts.replaces_lines(*at))
+        .filter(|at| !texts.is_code(*at) && texts.replaces_lines(*at, is_own))
         .map(|at| (at, lines[at]))
         .collect()
 }
@@ -195,14 +195,15 @@ impl ComparedTexts<'_> {
     }
 
     /// True for dots in whose place lines of the old text disappear. A comment of dots has no other meaning, so any
-    /// line that disappears may be there.
-    fn replaces_lines(&self, at: usize) -> bool {
-        let is_comment = !is_bare(self.lines[at]);
-        let loses = || [&self.anchors, &self.telling].into_iter().any(|anchors| self.loses(at, 1, anchors));
-        if is_comment { self.lost_before.last() > Some(&0) } else { loses() }
+    /// line that disappears may be there. Dots that are a line of the old text are one of its lines first.
+    fn replaces_lines(&self, at: usize, is_own: bool) -> bool {
+        if !is_bare(self.lines[at]) {
+            return self.lost_before.last() > Some(&0);
+        }
+        self.loses(at, 1, &self.anchors) || !is_own && self.loses(at, 1, &self.telling)
     }
 
-    /// True if at least so many lines of the old text disappear around this line, between the nearest anchors, and more
+    /// True if `least` lines of the old text or more disappear around this line, between the nearest anchors, and more
     /// than new ones appear.
     fn loses(&self, at: usize, least: usize, anchors: &[(usize, usize)]) -> bool {
         let (gone, fresh) = self.gone_and_fresh(at, anchors);

@@ -1,14 +1,10 @@
 //! Names of tools and fields as published by a profile, for the advice of errors.
 
-use crate::api::profile::{CELL_FIELDS, NOTEBOOK_PATH, NOTEBOOK_TOOL, Profile, ToolView, all, all_profiles};
-use crate::tools::tool::Tool;
+use crate::api::profile::{CELL_FIELDS, NOTEBOOK_PATH, NOTEBOOK_TOOL, Profile, ToolView, all_profiles};
+use crate::api::table_names::{EDITOR_TOOL, is_published, own_name, viewed};
 use emendate_core::Vocabulary;
 use emendate_core::advice::json_call;
-use serde_json::{Map, Value, json};
-
-/// The text editor, and its names of fields of the other tools.
-const EDITOR_TOOL: &str = "text_editor";
-const EDITOR_FIELDS: [(&str, &str); 3] = [("old_string", "old_str"), ("new_string", "new_str"), ("file_path", "path")];
+use serde_json::{Map, Value};
 
 /// The names of a profile, for calls of one of its tools.
 #[derive(Clone, Copy)]
@@ -27,17 +23,10 @@ impl ToolView {
 
     /// Returns the published name of a field of the tool, if it is published.
     pub fn published(&self, field: &str) -> Option<String> {
-        let own = EDITOR_FIELDS.iter().find(|(name, _)| self.tool == EDITOR_TOOL && *name == field);
-        let field = own.map_or(field, |(_, own)| own);
+        let field = own_name(self.tool, field);
         let renamed = self.renamed_fields.iter().find(|(_, own)| *own == field).map(|(name, _)| *name);
         let name = renamed.unwrap_or(field);
-        let schema = self.schema();
-        // A field of an entry of `edits` is accepted, too.
-        let entry = schema.get("properties").and_then(|it| it.get("edits")?.get("items"));
-        let definition = entry.and_then(|it| it.get("$ref")?.as_str()?.strip_prefix("#/$defs/"));
-        let entry = definition.map_or(entry, |definition| schema.get("$defs")?.get(definition));
-        let of_entry = entry.and_then(|it| it.get("properties")?.get(name));
-        (has_property(name, &schema) || of_entry.is_some()).then(|| name.to_owned())
+        is_published(name, &self.schema()).then(|| name.to_owned())
     }
 
     /// Returns the value of a field as the client gives it: lines have numbers from 1 for the engine.
@@ -47,11 +36,6 @@ impl ToolView {
             None => value.clone(),
         }
     }
-}
-
-/// True for a schema with the property.
-fn has_property(name: &str, schema: &Map<String, Value>) -> bool {
-    schema.get("properties").is_some_and(|it| it.get(name).is_some())
 }
 
 impl ToolViewNames {
@@ -123,43 +107,4 @@ impl Vocabulary for ToolViewNames {
     fn counts_as_read(&self) -> bool {
         self.profile.is_none_or(|profile| profile.counts_as_read)
     }
-}
-
-/// The names of the tool table, for calls of one of its tools: all tools exist, and the fields of this one.
-pub(crate) struct TableNames(pub(crate) &'static Tool);
-
-impl Vocabulary for TableNames {
-    fn tool(&self, name: &str) -> Option<String> {
-        Some(name.to_owned())
-    }
-
-    fn field(&self, name: &str) -> Option<String> {
-        all(self.0.name).published(name)
-    }
-
-    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {
-        let by_editor = viewed(fields).filter(|_| self.0.name == EDITOR_TOOL && tool == "read");
-        Some(by_editor.map_or_else(|| json_call(tool, fields), |fields| json_call(EDITOR_TOOL, &fields)))
-    }
-}
-
-/// Converts a read to the command `view` of a text editor.
-fn viewed(fields: &Map<String, Value>) -> Option<Map<String, Value>> {
-    let path = fields.get("file_path")?.clone();
-    let mut out = Map::from_iter([("command".to_owned(), "view".into()), ("path".to_owned(), path)]);
-    if fields.keys().any(|name| !["file_path", "offset", "limit"].contains(&&**name)) {
-        return None;
-    }
-    let (from, count) = (number_of(fields, "offset"), number_of(fields, "limit"));
-    if from.is_some() || count.is_some() {
-        let from = from.unwrap_or(1);
-        let last = count.map_or(json!(-1), |count| json!(from + count.max(1) - 1));
-        out.insert("view_range".to_owned(), json!([from, last]));
-    }
-    Some(out)
-}
-
-/// Returns a field that is a number.
-fn number_of(fields: &Map<String, Value>, name: &str) -> Option<u64> {
-    fields.get(name).and_then(Value::as_u64)
 }

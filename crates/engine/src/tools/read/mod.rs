@@ -353,7 +353,11 @@ impl MarkedLines<'_> {
 
 /// Returns the shown part of a line, and the number of omitted characters if it is too long to be shown completely.
 pub(crate) fn clip_line(line: &str) -> (&str, Option<usize>) {
-    cut_at(line).map_or((line, None), |(at, left)| (&line[..at], Some(left)))
+    if line.len() <= LINE_CHARS_MAX {
+        return (line, None);
+    }
+    let end = line.char_indices().nth(LINE_CHARS_MAX);
+    end.map_or((line, None), |(at, _)| (&line[..at], Some(line[at..].chars().count())))
 }
 
 /// Appends a line that was cut in this way.
@@ -364,16 +368,6 @@ pub(crate) fn push_line(out: &mut String, line_format: &LineFormat, mark: LineMa
             (line_format.push_line)(out, mark, &format!("{line} {}", cut_mark(left)));
         }
     }
-}
-
-/// Returns the offset at which a line is cut and the number of omitted characters; `None` for lines that are shown
-/// completely.
-fn cut_at(line: &str) -> Option<(usize, usize)> {
-    if line.len() <= LINE_CHARS_MAX {
-        return None;
-    }
-    let (at, _) = line.char_indices().nth(LINE_CHARS_MAX)?;
-    Some((at, line[at..].chars().count()))
 }
 
 /// Refuses lines of which a reply has no room for all, and lists the parts that fit.
