@@ -4,8 +4,8 @@ use crate::position::{LineColumns, LineStarts, PositionEncoding};
 use emendate_core::Span;
 use serde_json::{Value, json};
 
-/// Maximum number of problems of a text.
-pub(crate) const DIAGNOSTICS_MAX: usize = 2000;
+/// Maximum number of problems of a text. Of a part of them, nobody could say which are new.
+pub(crate) const DIAGNOSTICS_MAX: usize = 10_000;
 /// Maximum characters of a message: it comes from a program and goes to a model.
 const MESSAGE_CHARS_MAX: usize = 300;
 /// Maximum characters of a code and of the name of its source.
@@ -78,29 +78,40 @@ impl Diagnostic {
     }
 }
 
-/// Parses problems of `textDocument/diagnostic` and `publishDiagnostics`. Skips those without a range or a message.
-pub(crate) fn parse_items(items: &[Value], text: &str, encoding: PositionEncoding) -> Vec<Diagnostic> {
+/// A list that is too long to be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooManyDiagnostics;
+
+/// Parses problems of `textDocument/diagnostic` and `publishDiagnostics`. None is left out, because a text without a
+/// problem is reported as clean: one whose range is missing or unreadable is at the start of the text.
+///
+/// Errors: for more than [`DIAGNOSTICS_MAX`].
+pub(crate) fn parse_items(
+    items: &[Value],
+    text: &str,
+    encoding: PositionEncoding,
+) -> Result<Vec<Diagnostic>, TooManyDiagnostics> {
+    check_count(items)?;
     let (lines, places) = (LineStarts::new(text), LineColumns::new(text));
-    items.iter().take(DIAGNOSTICS_MAX).filter_map(|item| lsp_diagnostic(&lines, &places, encoding, item)).collect()
+    Ok(items.iter().map(|item| lsp_diagnostic(&lines, &places, encoding, item)).collect())
 }
 
-/// Reads one diagnostic of the protocol; `None` if it has no position.
+fn check_count(items: &[Value]) -> Result<(), TooManyDiagnostics> {
+    if items.len() <= DIAGNOSTICS_MAX {
+        return Ok(());
+    }
+    Err(TooManyDiagnostics)
+}
+
 fn lsp_diagnostic(
     lines: &LineStarts<'_>,
     places: &LineColumns<'_>,
     encoding: PositionEncoding,
     item: &Value,
-) -> Option<Diagnostic> {
-    let severity = Severity::of(item["severity"].as_u64());
-    new_diagnostic(
-        places,
-        lsp_offset(lines, encoding, item, "start")?,
-        lsp_offset(lines, encoding, item, "end")?,
-        severity,
-        &item["message"],
-        &item["code"],
-        &item["source"],
-    )
+) -> Diagnostic {
+    let start = lsp_offset(lines, encoding, item, "start").unwrap_or(0);
+    let end = lsp_offset(lines, encoding, item, "end").unwrap_or(start);
+    new_diagnostic(places, Span::new(start, end.max(start)), Severity::of(item["severity"].as_u64()), item)
 }
 
 /// Returns the offset of one end of an item's range.
@@ -109,28 +120,38 @@ fn lsp_offset(lines: &LineStarts<'_>, encoding: PositionEncoding, item: &Value, 
     Some(lines.offset(number_field(position, "line")?, number_field(position, "character")?, encoding))
 }
 
-/// Reads a field that is a number.
+/// Reads a field that is a number. Some programs write `3.0`, or the largest number there is for the end of a line.
 fn number_field(object: &Value, key: &str) -> Option<usize> {
-    object[key].as_u64().and_then(|number| usize::try_from(number).ok())
+    let number = &object[key];
+    if let Some(number) = number.as_u64() {
+        return Some(usize::try_from(number).unwrap_or(usize::MAX));
+    }
+    // The text of a number without its fraction; an exponent or a sign leaves only the two extremes.
+    let number = number.as_f64()?;
+    let whole = format!("{:.0}", number.max(0.0));
+    Some(whole.parse().unwrap_or(usize::MAX))
 }
 
 /// Parses problems of the TypeScript server: lines and UTF-16 columns, both from 1.
-pub(crate) fn parse_tsserver_items(items: &[Value], text: &str) -> Vec<Diagnostic> {
+///
+/// Errors: for more than [`DIAGNOSTICS_MAX`].
+pub(crate) fn parse_tsserver_items(items: &[Value], text: &str) -> Result<Vec<Diagnostic>, TooManyDiagnostics> {
+    check_count(items)?;
     let (lines, places) = (LineStarts::new(text), LineColumns::new(text));
-    items.iter().take(DIAGNOSTICS_MAX).filter_map(|item| tsserver_diagnostic(&lines, &places, item)).collect()
+    Ok(items.iter().map(|item| tsserver_diagnostic(&lines, &places, item)).collect())
 }
 
-/// Reads one diagnostic of `tsserver`; `None` if it has no position.
-fn tsserver_diagnostic(lines: &LineStarts<'_>, places: &LineColumns<'_>, item: &Value) -> Option<Diagnostic> {
+fn tsserver_diagnostic(lines: &LineStarts<'_>, places: &LineColumns<'_>, item: &Value) -> Diagnostic {
     let severity = match item["category"].as_str() {
         Some("warning") => Severity::Warning,
         Some("message") => Severity::Information,
         Some("suggestion") => Severity::Hint,
         _ => Severity::Error,
     };
-    let source = json!("typescript");
-    let span = (tsserver_offset(lines, item, "startLocation")?, tsserver_offset(lines, item, "endLocation")?);
-    new_diagnostic(places, span.0, span.1, severity, &item["message"], &item["code"], &source)
+    let start = tsserver_offset(lines, item, "startLocation").unwrap_or(0);
+    let end = tsserver_offset(lines, item, "endLocation").unwrap_or(start);
+    let problem = new_diagnostic(places, Span::new(start, end.max(start)), severity, item);
+    Diagnostic { source: Some("typescript".to_owned()), ..problem }
 }
 
 /// Returns the offset of one end of an item; `tsserver` counts lines and columns from 1.
@@ -139,20 +160,17 @@ fn tsserver_offset(lines: &LineStarts<'_>, item: &Value, which: &str) -> Option<
     Some(lines.offset(line.checked_sub(1)?, column.checked_sub(1)?, PositionEncoding::Utf16))
 }
 
-fn new_diagnostic(
-    places: &LineColumns<'_>,
-    start: usize,
-    end: usize,
-    severity: Severity,
-    message: &Value,
-    code: &Value,
-    source: &Value,
-) -> Option<Diagnostic> {
-    let end = end.max(start);
-    let message = single_line(message.as_str()?, MESSAGE_CHARS_MAX);
-    let (code, source) = (short_name(code), short_name(source));
-    let span = Span::new(start, end);
-    Some(Diagnostic { severity, span, start: places.of(start), end: places.of(end), message, code, source })
+/// Creates a diagnostic with the message, code and source of an item.
+fn new_diagnostic(places: &LineColumns<'_>, span: Span, severity: Severity, item: &Value) -> Diagnostic {
+    // Protocol 3.18 allows a message with markup.
+    let message = item["message"].as_str().or_else(|| item["message"]["value"].as_str()).unwrap_or_default();
+    let message = match single_line(message, MESSAGE_CHARS_MAX) {
+        message if message.is_empty() => "a problem without a message".to_owned(),
+        message => message,
+    };
+    let (code, source) = (short_name(&item["code"]), short_name(&item["source"]));
+    let (start, end) = (places.of(span.start()), places.of(span.end()));
+    Diagnostic { severity, span, start, end, message, code, source }
 }
 
 /// Returns the name of a code or a source on one line.
@@ -178,7 +196,7 @@ pub(crate) fn single_line(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Severity, parse_items, parse_tsserver_items, single_line};
+    use super::{DIAGNOSTICS_MAX, Severity, parse_items, parse_tsserver_items, single_line};
     use crate::position::PositionEncoding;
     use serde_json::json;
 
@@ -187,18 +205,42 @@ mod tests {
         let text = "one\n  ä😀 = x\n";
         let item = json!({ "range": { "start": { "line": 1, "character": 8 }, "end": { "line": 1, "character": 9 } },
             "message": "x is\n  not\u{1b}[31m defined", "severity": 2, "code": 7, "source": "it" });
-        let [problem] =
-            &*parse_items(&[item, json!({ "message": "nowhere" }), json!(3)], text, PositionEncoding::Utf16)
-        else {
-            panic!("one has a place")
-        };
+        let [problem] = &*parse_items(&[item], text, PositionEncoding::Utf16).unwrap() else { panic!("one item") };
         assert_eq!((&text[problem.span.range()], problem.start, problem.end), ("x", (2, 8), (2, 9)));
         assert_eq!((problem.severity, &*problem.message), (Severity::Warning, "x is not [31m defined"));
         assert_eq!((problem.code.as_deref(), problem.source.as_deref()), (Some("7"), Some("it")));
         let item = json!({ "message": "m", "category": "suggestion", "code": 1,
             "startLocation": { "line": 2, "offset": 9 }, "endLocation": { "line": 2, "offset": 10 } });
-        let found = parse_tsserver_items(&[item], text);
+        let found = parse_tsserver_items(&[item], text).unwrap();
         assert_eq!((found[0].span, found[0].severity), (problem.span, Severity::Hint));
+    }
+
+    #[test]
+    fn problems_with_an_unreadable_range_or_message_are_kept() {
+        let text = "one\ntwo\n";
+        let far = json!({ "start": { "line": 1.0, "character": 1.0 }, "end": { "line": 1, "character": f64::MAX } });
+        let early = json!({ "start": { "line": -1, "character": -7 }, "end": { "line": 0, "character": 2 } });
+        let items = [
+            json!({ "range": far, "message": { "kind": "markdown", "value": "is `two`" } }),
+            json!({ "range": early, "message": "early" }),
+            json!({ "message": "nowhere" }),
+            json!(3),
+        ];
+        let found = parse_items(&items, text, PositionEncoding::Utf16).unwrap();
+        let found: Vec<_> = found.iter().map(|it| (&text[it.span.range()], it.start, &*it.message)).collect();
+        assert_eq!(found[0], ("wo", (2, 2), "is `two`"));
+        assert_eq!(found[1], ("on", (1, 1), "early"));
+        assert_eq!(found[2], ("", (1, 1), "nowhere"));
+        assert_eq!(found[3], ("", (1, 1), "a problem without a message"));
+        assert_eq!(parse_tsserver_items(&items, text).unwrap().len(), 4);
+    }
+
+    #[test]
+    fn too_many_problems_are_an_error() {
+        let items = vec![json!({ "message": "m" }); DIAGNOSTICS_MAX + 1];
+        assert!(parse_items(&items, "", PositionEncoding::Utf8).is_err());
+        assert_eq!(parse_items(&items[1..], "", PositionEncoding::Utf8).unwrap().len(), DIAGNOSTICS_MAX);
+        assert!(parse_tsserver_items(&items, "").is_err());
     }
 
     #[test]

@@ -3,10 +3,13 @@
 //!
 //! Two problems match if source, rule and message are equal, and the change moves the old position to the new one. If
 //! the change replaced the position itself, an equal problem anywhere in the replacement matches. At the same position,
-//! messages that differ only in numbers match: many name lines.
+//! messages that differ only in numbers match: many name lines. A problem at the start of the text may be one of the
+//! whole file, which stays there whatever is inserted before the first line.
 
 use crate::diagnostic::Diagnostic;
 use emendate_core::Span;
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// A span of the previous text, and the length of its replacement. Sorted and disjoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +23,70 @@ pub struct SpanEdit {
 /// Current position of an old problem.
 enum NewPosition {
     At(usize),
-    /// Somewhere in this replacement.
-    Within(Span),
+    /// Somewhere in the replacement with this index.
+    Within(usize),
+}
+
+/// A problem of the previous text.
+struct OldProblem<'a> {
+    diagnostic: &'a Diagnostic,
+    now: NewPosition,
+}
+
+/// When two problems match, besides the same source and rule. In this order, so that the closest one is matched first.
+#[derive(Clone, Copy)]
+enum MatchRule {
+    SamePlace,
+    SamePlaceOtherNumbers,
+    InReplacement,
+    AtStart,
+}
+
+impl MatchRule {
+    const ALL: [MatchRule; 4] =
+        [MatchRule::SamePlace, MatchRule::SamePlaceOtherNumbers, MatchRule::InReplacement, MatchRule::AtStart];
+
+    /// Returns what a new problem must be equal to; `None` if the rule does not concern the old one.
+    fn old_key<'a>(self, old: &OldProblem<'a>) -> Option<ProblemKey<'a>> {
+        let place = match (self, &old.now) {
+            (MatchRule::SamePlace | MatchRule::SamePlaceOtherNumbers, NewPosition::At(at)) => *at,
+            (MatchRule::InReplacement, NewPosition::Within(nth)) => *nth,
+            (MatchRule::AtStart, _) if old.diagnostic.span.start() == 0 => 0,
+            _ => return None,
+        };
+        Some(self.key(old.diagnostic, place))
+    }
+
+    /// Returns the keys of old problems that a new one matches.
+    fn new_keys<'a>(self, new: &'a Diagnostic, replacements: &[Span]) -> impl Iterator<Item = ProblemKey<'a>> {
+        let start = new.span.start();
+        let places = match self {
+            MatchRule::SamePlace | MatchRule::SamePlaceOtherNumbers => start..start + 1,
+            MatchRule::InReplacement => {
+                let first = replacements.partition_point(|span| span.end() < start);
+                first..replacements.partition_point(|span| span.start() <= start).max(first)
+            }
+            MatchRule::AtStart => 0..usize::from(start == 0),
+        };
+        places.map(move |place| self.key(new, place))
+    }
+
+    fn key(self, problem: &Diagnostic, place: usize) -> ProblemKey<'_> {
+        let message = match self {
+            MatchRule::SamePlaceOtherNumbers => Cow::Owned(without_numbers(&problem.message)),
+            _ => Cow::Borrowed(&*problem.message),
+        };
+        ProblemKey { code: problem.code.as_deref(), source: problem.source.as_deref(), message, place }
+    }
+}
+
+/// What is equal in two problems that match.
+#[derive(PartialEq, Eq, Hash)]
+struct ProblemKey<'a> {
+    code: Option<&'a str>,
+    source: Option<&'a str>,
+    message: Cow<'a, str>,
+    place: usize,
 }
 
 /// Splits the problems after a change into the new ones and the number of existing ones.
@@ -30,46 +95,68 @@ pub(crate) fn partition_new(
     after: Vec<Diagnostic>,
     edits: &[SpanEdit],
 ) -> (Vec<Diagnostic>, usize) {
-    let mut old: Vec<(&Diagnostic, NewPosition)> =
-        before.iter().map(|problem| (problem, new_position(problem.span, edits))).collect();
-    let rules: [fn(&Diagnostic, &NewPosition, &Diagnostic) -> bool; 3] = [
-        |old, now, new| matches!(now, NewPosition::At(at) if *at == new.span.start()) && old.message == new.message,
-        |old, now, new| {
-            matches!(now, NewPosition::At(at) if *at == new.span.start())
-                && without_numbers(&old.message) == without_numbers(&new.message)
-        },
-        |old, now, new| {
-            matches!(now, NewPosition::Within(span) if (span.start() <= new.span.start() && new.span.start() <= span.end()))
-                && old.message == new.message
-        },
-    ];
+    let mut old: Vec<OldProblem<'_>> =
+        before.iter().map(|diagnostic| OldProblem { diagnostic, now: new_position(diagnostic.span, edits) }).collect();
+    let replacements = replacements(edits);
     let mut left = after;
     let all = left.len();
-    for same in rules {
-        left.retain(|new| {
-            let found = old
-                .iter()
-                .position(|(old, now)| old.code == new.code && old.source == new.source && same(old, now, new));
-            found.map(|at| old.swap_remove(at)).is_none()
-        });
+    for rule in MatchRule::ALL {
+        remove_matches(rule, &mut old, &mut left, &replacements);
     }
     let existing = all - left.len();
     left.sort_by(|a, b| (a.severity, a.span, &a.message).cmp(&(b.severity, b.span, &b.message)));
     (left, existing)
 }
 
+/// Removes pairs of an old and a new problem that match by this rule.
+fn remove_matches(rule: MatchRule, old: &mut Vec<OldProblem<'_>>, new: &mut Vec<Diagnostic>, replacements: &[Span]) {
+    let mut unmatched: HashMap<ProblemKey<'_>, Vec<usize>> = HashMap::new();
+    for (nth, problem) in old.iter().enumerate() {
+        if let Some(key) = rule.old_key(problem) {
+            unmatched.entry(key).or_default().push(nth);
+        }
+    }
+    if unmatched.is_empty() {
+        return;
+    }
+    let mut old_is_matched = vec![false; old.len()];
+    let mut new_is_matched = vec![false; new.len()];
+    for (problem, is_matched) in new.iter().zip(&mut new_is_matched) {
+        let found = rule.new_keys(problem, replacements).find_map(|key| unmatched.get_mut(&key)?.pop());
+        if let Some(nth) = found {
+            (*is_matched, old_is_matched[nth]) = (true, true);
+        }
+    }
+    retain_unmarked(new, &new_is_matched);
+    retain_unmarked(old, &old_is_matched);
+}
+
+fn retain_unmarked<T>(list: &mut Vec<T>, marks: &[bool]) {
+    let mut marks = marks.iter();
+    list.retain(|_| marks.next() == Some(&false));
+}
+
+/// Returns the spans of the replacements in the current text.
+fn replacements(edits: &[SpanEdit]) -> Vec<Span> {
+    let mut shift = 0isize;
+    let span = |edit: &SpanEdit| {
+        let start = edit.span.start().saturating_add_signed(shift);
+        shift += edit.len.cast_signed() - edit.span.len().cast_signed();
+        Span::new(start, start + edit.len)
+    };
+    edits.iter().map(span).collect()
+}
+
 /// Returns the current position of a span of the previous text.
 fn new_position(span: Span, edits: &[SpanEdit]) -> NewPosition {
     let mut shift = 0isize;
-    for edit in edits {
-        let start = edit.span.start().saturating_add_signed(shift);
-        let new = Span::new(start, start + edit.len);
+    for (nth, edit) in edits.iter().enumerate() {
         // An insertion right before a position moves it.
         let inserts = edit.span.is_empty() && edit.span.start() == span.start();
         if edit.span.end() <= span.start() && (!edit.span.is_empty() || inserts || edit.span.start() < span.start()) {
             shift += edit.len.cast_signed() - edit.span.len().cast_signed();
         } else if edit.span.start() <= span.start() {
-            return NewPosition::Within(new);
+            return NewPosition::Within(nth);
         } else {
             break;
         }
@@ -125,6 +212,10 @@ mod tests {
         assert_eq!(new(&before, &after, &[edit(20, 20, 5)]), (vec!["c".to_owned()], 2));
         // Inserted right before it.
         assert_eq!(new(&before, &[problem(13, 15, "a")], &[edit(10, 10, 3)]), (vec![], 1));
+        // A problem of the whole file, and one of the first line.
+        let both = [problem(10, 10, "a"), problem(0, 0, "a")];
+        assert_eq!(new(&both[1..], &both[1..], &[edit(0, 0, 10)]), (vec![], 1));
+        assert_eq!(new(&both[1..], &both, &[edit(0, 0, 10)]), (vec!["a".to_owned()], 1));
         // The same message elsewhere is another problem.
         assert_eq!(new(&before[..1], &[problem(16, 18, "a")], &[edit(20, 20, 5)]).1, 0);
     }

@@ -1,6 +1,6 @@
 //! Requests for the problems of a text, and the conditions under which an answer is reliable.
 
-use crate::diagnostic::{Diagnostic, parse_items, parse_tsserver_items};
+use crate::diagnostic::{DIAGNOSTICS_MAX, Diagnostic, TooManyDiagnostics, parse_items, parse_tsserver_items};
 use crate::message::{METHOD_NOT_FOUND, RETRY_CODES, ResponseError, TSSERVER_COMMAND, uri};
 use crate::running::RunningServer;
 use crate::servers::{AnswerBasis, DiagnosticsFailure, UnknownReason};
@@ -117,7 +117,8 @@ impl RunningServer {
             all.extend(items);
         }
         let text = self.state().text_of(path, version)?;
-        Ok((self.kept(parse_tsserver_items(&all, &text)), AnswerBasis::Asked))
+        let problems = parse_tsserver_items(&all, &text).map_err(too_many)?;
+        Ok((self.kept(problems), AnswerBasis::Asked))
     }
 
     fn pushed(
@@ -161,11 +162,16 @@ impl RunningServer {
             let state = self.state();
             (state.text_of(path, version)?, state.abilities.encoding)
         };
-        Ok(self.kept(parse_items(items, &text, encoding)))
+        Ok(self.kept(parse_items(items, &text, encoding).map_err(too_many)?))
     }
 
     fn kept(&self, mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
         problems.retain(|problem| problem.severity <= self.spec.severity_min);
         problems
     }
+}
+
+fn too_many(TooManyDiagnostics: TooManyDiagnostics) -> DiagnosticsFailure {
+    let detail = format!("it reports more than {DIAGNOSTICS_MAX} problems of the file");
+    DiagnosticsFailure::new(UnknownReason::Limit, detail)
 }

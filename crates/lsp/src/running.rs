@@ -78,7 +78,8 @@ impl ServerState {
             "textDocument/publishDiagnostics" => {
                 let version = params["version"].as_i64();
                 let Value::Array(mut items) = params["diagnostics"].take() else { return };
-                items.truncate(DIAGNOSTICS_MAX);
+                // One more than are read shows that there are too many.
+                items.truncate(DIAGNOSTICS_MAX + 1);
                 let path = params["uri"].as_str().and_then(message::path);
                 if let Some(document) = path.and_then(|path| self.documents.open.get_mut(&path)) {
                     document.published = Some(PublishedDiagnostics { version, items, when: Instant::now() });
