@@ -4,6 +4,7 @@ use crate::context::call::Call;
 use crate::tools::undo::author;
 use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::reversal::first_hiding;
+use crate::tools::undo::select::came_back;
 use emendate_core::{Code, Error};
 use emendate_history::{FileChange, LogEntry, OperationFilter, OperationOutcome, Role};
 use std::iter::once;
@@ -24,9 +25,13 @@ pub(super) fn covering(call: Call<'_>, root: usize, logged: &LogEntry) -> Option
         later.extend(call.history(root).operations(&filter).unwrap_or_default());
     }
     later.retain(|later| {
+        let is_in_effect = match later.operation.role {
+            Role::Undo(_) => false,
+            Role::Redo(_) => later.undone_by.is_none(),
+            Role::Edit => later.undone_by.is_none() || came_back(&call, root, later).unwrap_or(true),
+        };
         later.id.number > logged.id.number
-            && later.undone_by.is_none()
-            && !matches!(later.operation.role, Role::Undo(_))
+            && is_in_effect
             && !matches!(later.operation.outcome, OperationOutcome::Unknown)
     });
     later.sort_unstable_by_key(|later| std::cmp::Reverse(later.id.number));
