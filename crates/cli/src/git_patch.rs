@@ -6,7 +6,7 @@ use data_encoding::BASE64;
 use emendate::core::print::binary_patch;
 use emendate::{CallContext, ChangeScope, Engine, OperationSide, Reply};
 use emendate_os::ffi::{OsStrExt as _, OsStringExt as _};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -69,11 +69,52 @@ pub(crate) fn complete(engine: &Engine, caller: &CallContext, input: &Value, rep
         (None, Some(_)) => return,
     };
     let changes = ScopeReader { engine, caller, scope: &scope };
-    for file in answer.data.get_mut("files").and_then(Value::as_array_mut).into_iter().flatten() {
-        let Some(data) = file.as_object_mut() else { continue };
+    let Some(files) = answer.data.get_mut("files").and_then(Value::as_array_mut) else { return };
+    let kept_paths = updated_paths(files);
+    for data in files.iter_mut().filter_map(Value::as_object_mut) {
         let Some(path) = path(data, "filePath", emendate::RAW_PATH) else { continue };
-        complete_file(&changes, &path, data);
+        let from = self::path(data, "from", "from_b64");
+        if data.get("type").is_some_and(|kind| kind == "move") && from.is_some_and(|from| kept_paths.contains(&from)) {
+            print_as_created(&changes, &path, data);
+        } else {
+            complete_file(&changes, &path, data);
+        }
     }
+}
+
+/// Returns the paths of the files that were changed where they are.
+fn updated_paths(files: &[Value]) -> HashSet<PathBuf> {
+    let updated = files.iter().filter(|file| file["type"] == "update").filter_map(Value::as_object);
+    updated.filter_map(|file| path(file, "filePath", emendate::RAW_PATH)).collect()
+}
+
+/// Prints a file that was moved from a path where another file is now as a new one: `git apply -R` cannot move it back
+/// to a path that exists.
+fn print_as_created(changes: &ScopeReader<'_>, path: &Path, data: &mut Map<String, Value>) {
+    let Some(content) = changes.content(path, OperationSide::After).filter(|it| it.len() <= BYTES_MAX) else { return };
+    data.insert("type".to_owned(), "create".into());
+    data.insert("known".to_owned(), true.into());
+    for key in ["from", "from_b64", "oldMode"] {
+        data.shift_remove(key);
+    }
+    match std::str::from_utf8(&content) {
+        Ok(text) => drop(data.insert("structuredPatch".to_owned(), hunks_of_new(text))),
+        Err(_) => drop(data.insert(BYTES_FIELD.to_owned(), binary_patch(None, Some(&content)).into())),
+    }
+}
+
+/// Returns the hunks that create a text.
+fn hunks_of_new(text: &str) -> Value {
+    let lines = text.split_inclusive('\n').map(|line| format!("+{}", line.strip_suffix('\n').unwrap_or(line)));
+    let mut lines: Vec<String> = lines.collect();
+    let count = lines.len();
+    if count == 0 {
+        return json!([]);
+    }
+    if !text.ends_with('\n') {
+        lines.push("\\ No newline at end of file".to_owned());
+    }
+    json!([{ "oldStart": 0, "oldLines": 0, "newStart": 1, "newLines": count, "lines": lines }])
 }
 
 /// Reads the contents of files before and after some changes.
@@ -137,7 +178,7 @@ fn restore_line_ends(hunk: &mut Value, sides: [&[u8]; 2]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{REPLACED_FIELD, marked_replacements, restore_line_ends};
+    use super::{REPLACED_FIELD, hunks_of_new, marked_replacements, restore_line_ends};
     use serde_json::json;
 
     #[test]
@@ -149,6 +190,14 @@ mod tests {
         ];
         let marked: Vec<bool> = marked_replacements(&files).map(|file| file.contains_key(REPLACED_FIELD)).collect();
         assert_eq!(marked, [true, false, false]);
+    }
+
+    #[test]
+    fn hunks_of_a_new_text_have_all_of_its_lines() {
+        assert_eq!(hunks_of_new(""), json!([]));
+        let hunks = hunks_of_new("a\r\n\nb");
+        assert_eq!(hunks[0]["lines"], json!(["+a\r", "+", "+b", "\\ No newline at end of file"]));
+        assert_eq!(hunks[0]["newLines"], 3);
     }
 
     #[test]

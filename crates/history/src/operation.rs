@@ -275,6 +275,8 @@ pub struct OperationFilter<'a> {
     pub since: Option<i64>,
     /// Only operations of this tool; `None` for all but the beginnings of turns.
     pub tool: Option<&'a str>,
+    /// Only undos and redos.
+    pub only_reversals: bool,
     /// Only operations with a smaller number.
     pub below: Option<u64>,
     /// Maximum number of results.

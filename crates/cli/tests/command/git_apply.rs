@@ -94,6 +94,33 @@ fn shown_operations_are_patches_for_git() {
 }
 
 #[test]
+fn file_in_the_place_of_a_moved_one_is_taken_back_by_git() {
+    if !external::has(&["git"]) {
+        return;
+    }
+    for moved in [&b"a\nb\r\nc"[..], &[0, 1, 255]] {
+        let workspace = TestWorkspace::with("one\n");
+        workspace.put("x", moved);
+        let patch = "*** Begin Patch\n*** Update File: x\n*** Move to: y\n*** Add File: x\n+other\n*** End Patch\n";
+        workspace.feed(&["apply", "-"], patch).exits(0);
+        let done = tree(&workspace.work());
+        let shown = workspace.run(&["show"]).exits(0).out;
+        for options in [&["apply", "-R"][..], &["apply"]] {
+            let mut git = external::git(&workspace.work());
+            git.args(options).env("GIT_CEILING_DIRECTORIES", workspace.beside(""));
+            let applied = feed(git, shown.as_bytes());
+            assert!(applied.err.is_empty(), "{}\n{shown}", applied.err);
+            if options.len() == 1 {
+                assert_eq!(tree(&workspace.work()), done, "{shown}");
+            } else {
+                assert_eq!(fs::read(workspace.work().join("x")).unwrap(), moved, "{shown}");
+                assert!(!workspace.work().join("y").exists(), "{shown}");
+            }
+        }
+    }
+}
+
+#[test]
 fn diff_of_a_link_that_became_a_file_is_refused_by_git() {
     if !external::has(&["git"]) {
         return;

@@ -5,7 +5,7 @@ use crate::context::config::OutsideChanges;
 use crate::context::history_stores::key;
 use crate::context::policy::Access;
 use crate::context::{Context, policy};
-use crate::session::in_doubt::{current_side, resolve_all_in_doubt, resolve_in_doubt};
+use crate::session::in_doubt::{current_side, resolve_all_in_doubt, resolve_in_doubt, wait_for_in_doubt};
 use emendate_core::explain::{self, DiffStat};
 use emendate_core::{ChangeSet, ContentId, Result, Snapshot};
 use emendate_fs::SafePath;
@@ -139,7 +139,12 @@ fn record_in_root(context: &Context, root: usize, found: &[FoundContent<'_>]) ->
     changed.sort_by(|one, other| key(one.path).cmp(key(other.path)));
     changed.dedup_by(|one, other| key(one.path) == key(other.path));
     let paths: Vec<&[u8]> = changed.iter().map(|it| key(it.path)).collect();
-    let known = last_known(context, root, &paths)?;
+    let mut known = last_known(context, root, &paths)?;
+    if known.iter().flatten().any(|known| known.in_doubt) {
+        // A process that lives confirms its operation soon after its reply.
+        wait_for_in_doubt(context)?;
+        known = last_known(context, root, &paths)?;
+    }
     let mut changes = Vec::new();
     for (it, known) in changed.iter().zip(known) {
         let Some(known) = known.filter(|known| !known.in_doubt) else { continue };

@@ -265,13 +265,27 @@ impl Model {
             match it.role {
                 _ if it.session != session || it.is_moment => {}
                 Role::Edit if redo => return None,
-                _ if it.undone_by.is_some() => {}
+                _ if it.undone_by.is_some() => {
+                    if self.came_back(*number) {
+                        return Some(*number);
+                    }
+                }
                 Role::Undo if redo => return Some(*number),
                 Role::Edit | Role::Redo if !redo => return Some(*number),
                 _ => {}
             }
         }
         None
+    }
+
+    /// True for an edit that came back with the undo of several operations.
+    fn came_back(&self, number: u64) -> bool {
+        let edit = &self.operations[&number];
+        let mut last = edit;
+        while let Some(by) = last.undone_by {
+            last = &self.operations[&by];
+        }
+        edit.role == Role::Edit && edit.undone_by.is_some() && last.role == Role::Undo && self.is_in_effect(number, &[])
     }
 
     /// True for an operation that is in effect if these are taken back.
@@ -301,9 +315,9 @@ impl Model {
     fn is_covered(&self, number: u64) -> bool {
         let cells: BTreeSet<(usize, usize)> =
             self.operations[&number].changes.iter().map(|&(file, cell, ..)| (file, cell)).collect();
-        let mut later = self.operations.range(number + 1..).map(|(_, it)| it);
-        later.any(|it| {
-            let is_in_effect = it.undone_by.is_none() && it.role != Role::Undo;
+        let mut later = self.operations.range(number + 1..);
+        later.any(|(later, it)| {
+            let is_in_effect = it.undone_by.is_none() && it.role != Role::Undo || self.came_back(*later);
             is_in_effect && it.changes.iter().any(|&(file, cell, ..)| cells.contains(&(file, cell)))
         })
     }
@@ -343,7 +357,8 @@ impl Model {
             Call::Redo => ("undo", json!({ "redo": true }), reverse(self.last(&name, true))),
             Call::UndoOne(back) => {
                 let number = self.back(*back)?;
-                let target = self.operations[&number].undone_by.is_none().then_some(number);
+                let is_possible = self.operations[&number].undone_by.is_none() || self.came_back(number);
+                let target = is_possible.then_some(number);
                 ("undo", json!({ "id": number.to_string() }), reverse(target))
             }
             Call::UndoHunk(back, hunk, is_present) => {

@@ -77,21 +77,44 @@ impl Database {
     }
 }
 
-/// Returns all gaps, the newest first.
+/// Returns all gaps, the newest first, each operation in one of them.
 fn list(connection: &Connection) -> rusqlite::Result<Vec<HistoryGap>> {
     let mut query = connection.prepare_cached("SELECT after, until FROM gaps ORDER BY after DESC, id DESC")?;
-    query
-        .query_map([], |row| {
-            let until: Option<i64> = row.get(1)?;
-            Ok(HistoryGap { after: size(row, 0)?, until: until.map(i64::cast_unsigned) })
-        })?
-        .collect()
+    let all = query.query_map([], |row| {
+        let until: Option<i64> = row.get(1)?;
+        Ok(HistoryGap { after: size(row, 0)?, until: until.map(i64::cast_unsigned) })
+    })?;
+    Ok(without_overlaps(all.collect::<rusqlite::Result<_>>()?))
+}
+
+/// Joins gaps, the newest first, that were found one after another and have operations in common.
+fn without_overlaps(all: Vec<HistoryGap>) -> Vec<HistoryGap> {
+    let mut joined: Vec<HistoryGap> = Vec::new();
+    for gap in all {
+        match (joined.last_mut(), gap.until) {
+            (Some(later), Some(until)) if later.until.is_some() && later.after < until => {
+                *later = HistoryGap { after: gap.after, until: later.until.max(Some(until)) };
+            }
+            _ => joined.push(gap),
+        }
+    }
+    joined
 }
 
 #[cfg(test)]
 mod tests {
-    use super::gap_between;
+    use super::{gap_between, without_overlaps};
     use crate::HistoryGap;
+
+    #[test]
+    fn overlapping_gaps_are_one() {
+        let gap = |after, until| HistoryGap { after, until };
+        let joined = |all: &[HistoryGap]| without_overlaps(all.to_vec());
+        assert_eq!(joined(&[gap(2, Some(5)), gap(2, Some(3))]), [gap(2, Some(5))]);
+        assert_eq!(joined(&[gap(4, Some(6)), gap(2, Some(5))]), [gap(2, Some(6))]);
+        let apart = [gap(7, None), gap(4, Some(6)), gap(2, Some(4)), gap(1, None)];
+        assert_eq!(joined(&apart), apart);
+    }
 
     #[test]
     fn gap_is_between_the_database_and_the_spool() {

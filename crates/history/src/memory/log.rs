@@ -12,8 +12,8 @@ use crate::delta_chain::{NewDelta, keep_sides};
 use crate::{
     ChangeContent, DiskUsage, FileChange, FileState, GcStats, HistoryLimits, KnownContent, KnownState, LogEntry,
     LogReceipt, LogStamp, NewlyKnown, Operation, OperationFilter, OperationId, OperationLog, OperationName,
-    OperationOutcome, OutsideContent, OwnedByteReplacement, OwnedContent, Retention, SessionUpdate, StatCache, TURN,
-    VersionBody, clock, delta_chain, operation, pack, prune, replacement,
+    OperationOutcome, OutsideContent, OwnedByteReplacement, OwnedContent, Retention, Role, SessionUpdate, StatCache,
+    TURN, VersionBody, clock, delta_chain, operation, pack, prune, replacement,
 };
 
 /// An operation of the log.
@@ -287,6 +287,7 @@ fn is_wanted(filter: &OperationFilter<'_>, logged: &LogEntry) -> bool {
     filter.session.is_none_or(|session| logged.operation.session == session)
         && filter.tool.map_or(logged.operation.tool != TURN, |tool| logged.operation.tool == tool)
         && filter.since.is_none_or(|since| logged.at >= since)
+        && (!filter.only_reversals || logged.operation.role != Role::Edit)
         && filter.below.is_none_or(|below| logged.id.number < below)
         && filter.path.is_none_or(|path| {
             let mut files = logged.operation.files.iter();

@@ -140,6 +140,10 @@ fn filters(open: Open<'_>) {
     let later: Vec<u64> = all.iter().filter(|it| it.at >= since).map(|it| it.id.number).collect();
     assert_eq!(numbers(OperationFilter { since: Some(since), ..any }), later);
     assert!(numbers(OperationFilter { since: Some(i64::MAX), ..any }).is_empty());
+    assert!(numbers(OperationFilter { only_reversals: true, ..any }).is_empty());
+    let reversal = Operation { role: Role::Undo(all[0].id), ..operation("b", Vec::new()) };
+    store.log(&reversal, &[], &[]).unwrap();
+    assert_eq!(numbers(OperationFilter { only_reversals: true, ..any }), [6]);
     assert_eq!(
         numbers(OperationFilter { path: Some(b"/x"), session: Some("b"), below: Some(5), limit: 1, ..any }),
         [2]

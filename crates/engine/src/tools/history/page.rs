@@ -192,7 +192,14 @@ pub(crate) fn newest_operations(
     let mut is_broken = false;
     let mut heads = Vec::with_capacity(roots);
     for (root, below) in below.iter().enumerate() {
-        let filter = OperationFilter { session, path, since, below: *below, limit: most.saturating_add(1), tool: None };
+        let filter = OperationFilter {
+            session,
+            path,
+            since,
+            below: *below,
+            limit: most.saturating_add(1),
+            ..OperationFilter::default()
+        };
         heads.push(context.history(root).operations(&filter)?.into_iter().peekable());
     }
     for _ in 0..most {

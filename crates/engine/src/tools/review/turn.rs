@@ -3,11 +3,10 @@
 use crate::context::Context;
 use crate::context::history_stores::logged_operations;
 use crate::session::turns::PAUSE_US;
-use crate::tools::history::operation_list::{LastUndo, reversal_of};
 use crate::tools::undo::select::{self, OperationRef};
-use crate::tools::undo::since::changes_effect;
+use crate::tools::undo::since::{EffectDecision, operations_without};
 use emendate_core::{Code, Error, Result};
-use emendate_history::{LogEntry, OperationFilter, OperationId, Role, TURN};
+use emendate_history::{LogEntry, OperationFilter, OperationId, TURN};
 use std::collections::BTreeSet;
 
 /// Beginnings of turns among which the next one is looked for.
@@ -62,20 +61,14 @@ pub(crate) fn turn_of(context: &Context, id: &str) -> Result<TurnOperations> {
     Ok(TurnOperations { root, after, operations: found })
 }
 
-/// Returns the operations of a turn that are in effect, the newest first: their reversal restores what was in effect
-/// when it began, as far as they changed it.
+/// Returns the operations, the newest first, whose undo takes back everything that a turn did, also if others brought it
+/// back.
 ///
 /// Errors: as [`turn_of`].
 pub(crate) fn effective_operations(context: &Context, id: &str) -> Result<Vec<String>> {
-    let turn = turn_of(context, id)?;
-    let mut found: BTreeSet<OperationId> = BTreeSet::new();
-    for logged in turn.operations.iter().filter(|logged| logged.owner.is_none()) {
-        match reversal_of(context, turn.root, logged)? {
-            None if changes_effect(context, turn.root, logged, turn.after)? => found.extend([logged.id]),
-            // A redo put it into effect again, perhaps by another session.
-            Some(LastUndo { by, redone: true }) if logged.operation.role == Role::Edit => found.extend([by]),
-            _ => {}
-        }
-    }
-    Ok(found.iter().rev().map(ToString::to_string).collect())
+    let TurnOperations { root, after, operations } = turn_of(context, id)?;
+    let ids: BTreeSet<OperationId> = operations.iter().map(|logged| logged.id).collect();
+    let is_own = |it: EffectDecision| ids.contains(&it.by) || ids.contains(&it.edit);
+    let undone = operations_without(context, root, &operations, after, is_own)?;
+    Ok(undone.iter().map(|logged| logged.id.to_string()).collect())
 }

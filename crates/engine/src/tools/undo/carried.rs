@@ -16,7 +16,7 @@ pub(super) struct MovedFile {
     /// The path to which they brought it.
     pub(super) place: SafePath,
     /// The last of them.
-    by: OperationId,
+    pub(super) by: OperationId,
 }
 
 impl MovedFile {

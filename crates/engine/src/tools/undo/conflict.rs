@@ -6,6 +6,7 @@ use crate::context::history_stores::{key, log_path};
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::CurrentState;
 use crate::session::outside::{FoundContent, record_outside_changes};
+use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::file_states::{difference, history_content, is_same_content, with_same_codec};
 use crate::tools::undo::later_move::later_move;
 use crate::tools::undo::select::is_foreign;
@@ -59,6 +60,24 @@ impl UndoConflict<'_> {
             advice!["To put the file back as it was before this operation, call ", restore, "."]
         });
         self.error("the file is gone.").next(self.ways_back(restore, self.removal()))
+    }
+
+    /// Creates the error for a file that the operation created, and that others moved to another path since.
+    pub(super) fn moved_away(&self, moved: &MovedFile) -> Error {
+        let is_others = |by: LogEntry| is_foreign(&by, &self.call.caller.session) && !self.call.caller.allows_unread();
+        let by = self.call.history(self.root).operation(moved.by.into()).ok().flatten();
+        let id = moved.by.to_string();
+        let undo =
+            if by.is_some_and(is_others) { json!({ "id": id, "any_session": true }) } else { json!({ "id": id }) };
+        let what = format!("operation {id} moved the file that it created to {}.", moved.place.shown());
+        self.error(&what).next(
+            advice![
+                "Remove the file there; or call ",
+                Phrase::Call("undo", undo),
+                format!(" to take back the move, then repeat this call for operation {}.", self.logged.id)
+            ]
+            .or("Remove the file there."),
+        )
     }
 
     /// Returns the advice to put a file back that is gone, so that a part of it can be undone or redone.

@@ -2,31 +2,46 @@
 
 use crate::context::call::Call;
 use crate::tools::undo::author;
-use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::reversal::first_hiding;
+use crate::tools::undo::select::came_back;
 use emendate_core::{Code, Error};
-use emendate_history::{FileChange, LogEntry, OperationFilter, OperationOutcome, Role};
-use std::iter::once;
+use emendate_history::{LogEntry, OperationFilter, OperationOutcome, Role};
 
 /// Later operations of one file that are looked at.
 const LATER_OPERATIONS_MAX: usize = 100;
+/// Paths to which they moved files that are looked at.
+const MOVES_FOLLOWED_MAX: usize = 100;
 
 /// Returns the newest later operation in effect whose undo, after that of newer ones, would bring back what this
 /// operation wrote. As long as there is one, this operation must not count as undone: nothing could remove its text
 /// afterwards. A later undo is none of them, because its redo can itself be undone.
 pub(super) fn covering(call: Call<'_>, root: usize, logged: &LogEntry) -> Option<LogEntry> {
     let mut later: Vec<LogEntry> = Vec::new();
-    let moved = |file: &FileChange| MovedFile::follow(&call, root, &file.path, logged.id, &[]).map(|moved| moved.key());
-    let paths = logged.operation.files.iter().flat_map(|file| once(file.path.clone()).chain(moved(file)));
-    for path in paths {
+    let mut paths: Vec<Vec<u8>> = logged.operation.files.iter().map(|file| file.path.clone()).collect();
+    let paths_max = paths.len() + MOVES_FOLLOWED_MAX;
+    let mut nth = 0;
+    while let Some(path) = paths.get(nth).cloned() {
         let filter = OperationFilter { path: Some(&path), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
         // Without the history there is nothing that could be undone.
-        later.extend(call.history(root).operations(&filter).unwrap_or_default());
+        let found = call.history(root).operations(&filter).unwrap_or_default();
+        // What removed a file may have found it at another path.
+        let files = found.iter().filter(|entry| entry.id.number > logged.id.number).flat_map(|it| &it.operation.files);
+        for to in files.filter(|file| file.moved_from.as_ref() == Some(&path)) {
+            if paths.len() < paths_max && !paths.contains(&to.path) {
+                paths.push(to.path.clone());
+            }
+        }
+        later.extend(found);
+        nth += 1;
     }
     later.retain(|later| {
+        let is_in_effect = match later.operation.role {
+            Role::Undo(_) => false,
+            Role::Redo(_) => later.undone_by.is_none(),
+            Role::Edit => later.undone_by.is_none() || came_back(&call, root, later).unwrap_or(true),
+        };
         later.id.number > logged.id.number
-            && later.undone_by.is_none()
-            && !matches!(later.operation.role, Role::Undo(_))
+            && is_in_effect
             && !matches!(later.operation.outcome, OperationOutcome::Unknown)
     });
     later.sort_unstable_by_key(|later| std::cmp::Reverse(later.id.number));

@@ -4,6 +4,7 @@
 mod carried;
 mod conflict;
 mod covered;
+pub(crate) mod effects;
 pub(crate) mod file_states;
 pub(crate) mod hunks;
 pub(crate) mod input;

@@ -2,10 +2,12 @@
 //! versions cannot: among equal lines, it finds a change at several positions, and in a version that never had it.
 
 use crate::context::Context;
+use crate::tools::undo::effects::EditEffects;
 use crate::tools::undo::file_states::{current_state, is_regular, is_same_content};
-use crate::tools::undo::since::changes_effect;
+use emendate_core::Result;
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileState, LogEntry, OperationFilter, OperationId, OperationOutcome, Role};
+use emendate_history::{FileChange, FileState, LogEntry, OperationFilter, OperationId, OperationOutcome};
+use std::collections::BTreeSet;
 
 /// Operations of one file that are looked at.
 const RECORDED_OPERATIONS_MAX: usize = 100;
@@ -13,28 +15,34 @@ const RECORDED_OPERATIONS_MAX: usize = 100;
 /// The operations that rewrote a file in place, the newest first, as long as each begins with the version that the one
 /// before it left. The newest left the version that is there now.
 pub(super) struct RecordedChanges<'a> {
-    context: &'a Context,
-    root: usize,
     pub(super) path: &'a SafePath,
     /// The path of the file in the history.
     key: &'a [u8],
     changes: Vec<RecordedChange>,
+    effects: &'a EditEffects,
+    /// The edits of the path, and those that undos and redos on it took back or brought back.
+    edits: BTreeSet<OperationId>,
 }
 
 struct RecordedChange {
     entry: LogEntry,
     file: FileChange,
-    /// The operation that decides whether this one is in effect: itself, or the last undo or redo that is about it. One
-    /// that found nothing left to do in the files is not among the operations on the path.
-    last: LogEntry,
 }
 
 impl<'a> RecordedChanges<'a> {
     /// Reads the operations on the path of a change.
-    pub(super) fn read(context: &'a Context, root: usize, path: &'a SafePath, key: &'a [u8]) -> RecordedChanges<'a> {
+    ///
+    /// Errors: those of the session store.
+    pub(super) fn read(
+        context: &Context,
+        root: usize,
+        path: &'a SafePath,
+        key: &'a [u8],
+        effects: &'a EditEffects,
+    ) -> Result<RecordedChanges<'a>> {
         let filter = OperationFilter { path: Some(key), ..OperationFilter::newest(RECORDED_OPERATIONS_MAX) };
-        // Without them, versions are compared.
-        let entries = context.history(root).operations(&filter).unwrap_or_default();
+        let entries = context.history(root).operations(&filter)?;
+        let edits = entries.iter().flat_map(|entry| effects.changed_by(entry)).collect();
         let mut changes: Vec<RecordedChange> = Vec::new();
         for entry in entries {
             let file = entry.operation.files.iter().find(|file| file.path == key).cloned();
@@ -47,15 +55,14 @@ impl<'a> RecordedChanges<'a> {
             if !follows {
                 break;
             }
-            let Some(last) = last_reversal(context, root, &entry) else { break };
-            changes.push(RecordedChange { entry, file, last });
+            changes.push(RecordedChange { entry, file });
         }
-        RecordedChanges { context, root, path, key, changes }
+        Ok(RecordedChanges { path, key, changes, effects, edits })
     }
 
-    /// Returns the version to which the undo of these operations leads, if it was there before: nothing else that was
-    /// done since then is in effect. `None` also if not all of these are known: another program wrote the file in
-    /// between, or there are too many.
+    /// Returns the version to which the undo of these operations leads, if it was there before: the same edits were in
+    /// effect then. `None` also if not all of these are known: another program wrote the file in between, or there are
+    /// too many.
     pub(super) fn version_without(&self, undone: &[LogEntry]) -> Option<FileState> {
         let is_undone = |entry: &LogEntry| undone.iter().any(|it| it.id == entry.id);
         let is_recorded = |entry: &LogEntry| self.changes.iter().any(|it| it.entry.id == entry.id);
@@ -64,48 +71,32 @@ impl<'a> RecordedChanges<'a> {
             return None;
         }
         let oldest = self.changes.iter().rposition(|it| is_undone(&it.entry))?;
-        let is_restored = |since: &[RecordedChange], moment: u64| {
-            since.iter().all(|it| {
-                let restores = changes_effect(self.context, self.root, &it.last, moment);
-                restores.is_ok_and(|restores| restores == is_undone(&it.last))
-            })
-        };
-        let mut candidates = self.changes.iter().enumerate().skip(oldest);
-        let found = candidates.find(|(index, it)| is_restored(&self.changes[..=*index], it.entry.id.number - 1));
-        found?.1.file.before
+        let effects = self.effects;
+        let after = effects.after_undo(undone.iter().map(|it| it.id));
+        let will_be = |edit: OperationId| after.get(&edit).copied().unwrap_or_else(|| effects.is_in_effect(edit));
+        let is_as_at =
+            |moment: u64| self.edits.iter().all(|edit| will_be(*edit) == effects.was_in_effect(*edit, moment));
+        self.changes[oldest..].iter().find(|it| is_as_at(it.entry.id.number - 1))?.file.before
     }
 
-    /// Returns the oldest operation that was undone after a later one that is in effect.
+    /// Returns the operation that put the oldest edit into effect that was undone after a later operation, which is in
+    /// effect.
     pub(super) fn undone_before(&self, operation: &LogEntry) -> Option<OperationId> {
-        let undos = self.after(operation).filter(|it| is_undo(&it.entry) && is_undo(&it.last));
-        let undone = undos.flat_map(|it| it.entry.operation.undoes()).filter(|id| id.number < operation.id.number);
-        undone.min_by_key(|id| id.number)
+        let moment = operation.id.number - 1;
+        let undone = self
+            .edits
+            .iter()
+            .filter(|edit| self.effects.was_in_effect(**edit, moment) && !self.effects.is_in_effect(**edit));
+        undone.map(|edit| self.effects.decided_by(*edit, moment)).min_by_key(|id| id.number)
     }
 
-    /// True if everything that was done after an operation only took back other operations.
+    /// True if everything that was done after an operation only took back other operations: no edit is in effect that was
+    /// not then.
     pub(super) fn are_reversals_after(&self, operation: &LogEntry) -> bool {
-        self.changes.iter().any(|it| it.entry.id == operation.id) && self.after(operation).all(|it| is_undo(&it.last))
+        let was_in_effect = |edit: OperationId| self.effects.was_in_effect(edit, operation.id.number);
+        self.changes.iter().any(|it| it.entry.id == operation.id)
+            && self.edits.iter().all(|edit| was_in_effect(*edit) || !self.effects.is_in_effect(*edit))
     }
-
-    /// Returns the changes after an operation.
-    fn after(&self, operation: &LogEntry) -> impl Iterator<Item = &RecordedChange> {
-        let id = operation.id;
-        self.changes.iter().take_while(move |it| it.entry.id != id)
-    }
-}
-
-/// Returns the last undo or redo that is about an operation, or the operation itself.
-fn last_reversal(context: &Context, root: usize, entry: &LogEntry) -> Option<LogEntry> {
-    let mut last = entry.clone();
-    for _ in 0..RECORDED_OPERATIONS_MAX {
-        let Some(id) = last.undone_by else { return Some(last) };
-        last = context.history(root).operation(id.into()).ok()??;
-    }
-    None
-}
-
-fn is_undo(entry: &LogEntry) -> bool {
-    matches!(entry.operation.role, Role::Undo(_))
 }
 
 /// True for an operation whose result is known.

@@ -8,6 +8,7 @@ use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, Sourc
 use crate::pipeline::plan::line_ends::with_line_ends_before;
 use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::conflict::UndoConflict;
+use crate::tools::undo::effects::EditEffects;
 use crate::tools::undo::file_states::{
     ReplacedContent, check_undone, history_content, is_regular, is_same_content, lines_then, logged_place,
     logged_place_below_link, not_kept, putting, with_same_codec,
@@ -21,7 +22,7 @@ use emendate_core::{ChangeSet, Code, Error, Phrase, Result, TieBreak, advice};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationId};
 use serde_json::json;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashSet;
 
 /// The reason for which a file cannot be put back.
@@ -36,6 +37,8 @@ struct Reversal<'a> {
     reversed: &'a ReversedFiles<'a>,
     /// The files that have the version to which the undo of all leads, so that older operations change nothing more.
     settled: &'a RefCell<HashSet<Vec<u8>>>,
+    /// The effects of the log, read once they are needed.
+    effects: &'a OnceCell<EditEffects>,
     /// Index of the root whose history has it.
     root: usize,
     logged: &'a LogEntry,
@@ -66,9 +69,9 @@ pub(super) fn plans(call: Call<'_>, root: usize, all: &[LogEntry]) -> Result<Vec
     }
     call.caller.begin(CallPhase::Reading, all.iter().map(|logged| logged.operation.files.len()).sum());
     let mut reversed = ReversedFiles::new(call);
-    let settled = RefCell::default();
+    let (settled, effects) = (RefCell::default(), OnceCell::new());
     for logged in all {
-        let reversal = Reversal { call, all, reversed: &reversed, settled: &settled, root, logged };
+        let reversal = Reversal { call, all, reversed: &reversed, settled: &settled, effects: &effects, root, logged };
         let plans = of_one(&reversal).map_err(|error| {
             let several = format!("None of the {} operations was undone. ", all.len());
             if all.len() > 1 { error.prefixed(&several) } else { error }
@@ -96,9 +99,10 @@ pub(super) fn first_hiding<'l>(
 ) -> Option<&'l LogEntry> {
     let mut reversed = ReversedFiles::new(call);
     let mut all = Vec::new();
+    let effects = OnceCell::new();
     let plans_of = |all: &[LogEntry], reversed: &ReversedFiles<'_>, logged: &LogEntry| {
         let settled = RefCell::default();
-        of_one(&Reversal { call, all, reversed, settled: &settled, root, logged })
+        of_one(&Reversal { call, all, reversed, settled: &settled, effects: &effects, root, logged })
     };
     later.iter().find(|entry| {
         all.push((*entry).clone());
@@ -220,8 +224,11 @@ impl Reversal<'_> {
             return Ok(None);
         }
         let is_other = |moved: &MovedFile| self.logged.operation.files.iter().all(|other| other.path != moved.key());
-        let is_there = |moved: &MovedFile| matches!(self.current(&moved.place), Ok(CurrentState::File(_)));
-        Ok(self.follow(file).filter(|moved| is_other(moved) && is_there(moved)))
+        Ok(self.follow(file).filter(|moved| is_other(moved) && self.is_there(moved)))
+    }
+
+    fn is_there(&self, moved: &MovedFile) -> bool {
+        matches!(self.current(&moved.place), Ok(CurrentState::File(_)))
     }
 
     fn follow(&self, file: &FileChange) -> Option<MovedFile> {
@@ -234,7 +241,11 @@ impl Reversal<'_> {
         let now = self.current(&path)?;
         let bits = reversed_mode(file.before, file.after, &now);
         if is_same_content(&now, file.before) && (bits.is_none() || now.mode() == bits) {
-            return Ok(None);
+            // Nothing is at the path of a file that the operation created, but others may only have moved the file.
+            return match self.follow(file).filter(|_| file.before.is_none()) {
+                Some(moved) if self.is_there(&moved) => Err(self.conflict(&path).moved_away(&moved)),
+                _ => Ok(None),
+            };
         }
         self.conflict(&path).check_links(file, &now)?;
         let Some(before) = file.before else {
@@ -259,7 +270,7 @@ impl Reversal<'_> {
                     if let Some(moved) = self.follow(file) {
                         return Err(self.conflict(&path).refuse(&moved.covered(), Some(opened)));
                     }
-                    let recorded = RecordedChanges::read(&self.call, self.root, &path, &file.path);
+                    let recorded = self.recorded(&path, &file.path)?;
                     let version = match moved {
                         None => self.recorded_version(&recorded, opened)?,
                         // Those of the call that changed the file at another path are not among the operations on this one.
@@ -314,7 +325,7 @@ impl Reversal<'_> {
                 let bytes = if is_same_content(&there, file.after) {
                     self.content(&from, before, &there)?
                 } else {
-                    let recorded = RecordedChanges::read(&self.call, self.root, &to, &file.path);
+                    let recorded = self.recorded(&to, &file.path)?;
                     let rebased = self.rebase_reversal(&recorded, before, after, opened)?;
                     kept = Some(rebased.kept);
                     rebased.bytes
@@ -380,6 +391,18 @@ impl Reversal<'_> {
     fn content(&self, path: &SafePath, side: FileState, now: &CurrentState) -> Result<Vec<u8>> {
         let found = history_content(&self.call, self.root, side, now.file())?;
         found.ok_or_else(|| not_kept(path, self.logged))
+    }
+
+    /// Reads the operations on a path, which has this key in the log.
+    fn recorded<'s>(&'s self, path: &'s SafePath, key: &'s [u8]) -> Result<RecordedChanges<'s>> {
+        let effects = match self.effects.get() {
+            Some(effects) => effects,
+            None => {
+                let read = EditEffects::read(&self.call, self.root)?;
+                self.effects.get_or_init(|| read)
+            }
+        };
+        RecordedChanges::read(&self.call, self.root, path, key, effects)
     }
 
     /// Returns the bytes of the version that the undo of all operations of the call leads to, if it was there before and

@@ -11,12 +11,13 @@ use crate::tools::moments::{Moment, find_moment};
 use crate::tools::outputs::{CHANGED_FILE, MARK_AND_RETURN, SEVERAL_FILES};
 use crate::tools::tool::{Annotations, REST_OF_FILES, Tool};
 use crate::tools::tool_input::ToolInput;
+use crate::tools::undo::effects::EditEffects;
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::since::operations_after;
 use crate::tools::undo::undo_operations;
 use emendate_core::Result;
 use emendate_core::formats::{self, FormatInput};
-use emendate_history::LogEntry;
+use emendate_history::{LogEntry, Role};
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
@@ -74,12 +75,13 @@ pub(crate) fn rewind(call: Call<'_>, tool: &'static str, input: Value) -> Result
     let origin = CallOrigin::new(tool, &input);
     let args: RewindInput = formats::from_json(FormatInput::Json(input))?;
     let moment = find_moment(&call, &args.to)?;
-    let kept = kept_operations(call, &moment, args.shell)?;
     let RewindInput { to, shell, dry_run, irreversible } = args;
     let undo = UndoInput { since: Some(to), shell, dry_run, irreversible, ..UndoInput::default() };
     let origin = CallOrigin { irreversible, ..origin };
     let is_dry = dry_run || call.caller.dry_run;
-    match undo_operations(call, origin, &undo, None) {
+    let done = undo_operations(call, origin, &undo, None);
+    let kept = kept_operations(call, &moment, shell)?;
+    match done {
         Ok(undone) => {
             let verb = if is_dry { "would be kept" } else { "were kept" };
             let mut answer = undone.into_answer(&call, is_dry, &describe_kept(&kept, &call.caller.session, verb));
@@ -94,14 +96,19 @@ pub(crate) fn rewind(call: Call<'_>, tool: &'static str, input: Value) -> Result
     }
 }
 
-/// Returns what others did since the moment and is in effect.
+/// Returns what others did since the moment and is in effect, perhaps again.
 fn kept_operations(call: Call<'_>, moment: &Moment, shell: bool) -> Result<Vec<LogEntry>> {
     let session = &call.caller.session;
     let mut kept = Vec::new();
     for (root, after) in moment.0.iter().enumerate().filter_map(|(root, after)| Some((root, (*after)?))) {
+        let effects = EditEffects::read(&call, root)?;
         kept.extend(operations_after(&call, root, after)?.into_iter().filter(|logged| {
             let is_own = logged.operation.session == *session || shell && is_of_shell(logged, session);
-            !is_own && !logged.operation.is_moment() && logged.undone_by.is_none()
+            let is_in_effect = match logged.operation.role {
+                Role::Edit => effects.is_in_effect(logged.id),
+                Role::Undo(_) | Role::Redo(_) => logged.undone_by.is_none(),
+            };
+            !is_own && !logged.operation.is_moment() && is_in_effect
         }));
     }
     Ok(kept)

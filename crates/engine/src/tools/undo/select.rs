@@ -232,7 +232,9 @@ fn by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usize, L
         return Err(Error::new(Code::EditNoChange, what)
             .next(Advice::named("To take back what was done since then, give {since=}.").set("since", id)));
     }
-    if let Some(last) = reversal_of(context, root, &logged)? {
+    if let Some(last) = reversal_of(context, root, &logged)?
+        && !came_back(context, root, &logged)?
+    {
         return Err(already_reversed(&logged, last));
     }
     if session.is_some_and(|session| is_foreign(&logged, session)) {
@@ -265,6 +267,10 @@ fn redo_by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usi
         let next = format!("To take it back, undo operation {}.", last.id);
         return Err(Error::new(Code::EditNoChange, what).next(next));
     }
+    if came_back(context, root, &logged)? {
+        let what = format!("Operation {id} is not undone: {} brought it back.", last.id);
+        return Err(Error::new(Code::EditNoChange, what).next(format!("To take it back, undo operation {id}.")));
+    }
     if last.id != id && !last.operation.also_undoes.is_empty() {
         let others: Vec<String> = last.operation.undoes().map(|id| id.to_string()).collect();
         let what = format!("Operation {id} was undone together with others, by {}.", last.id);
@@ -283,11 +289,35 @@ fn operation_in(context: &Context, root: usize, id: OperationId) -> Result<Optio
     context.history(root).operation(id.into())
 }
 
+/// True for an edit that came back with an undo of several operations, which also took others back: only an undo of the
+/// edit itself takes back nothing else.
+pub(crate) fn came_back(context: &Context, root: usize, logged: &LogEntry) -> Result<bool> {
+    if logged.operation.role != Role::Edit {
+        return Ok(false);
+    }
+    let Some(LastUndo { by, redone: true }) = reversal_of(context, root, logged)? else { return Ok(false) };
+    let by = operation_in(context, root, by)?;
+    Ok(by.is_some_and(|by| matches!(by.operation.role, Role::Undo(_))))
+}
+
 /// Selects several operations of one root by their names.
 fn by_ids(context: &Context, ids: &[String]) -> Result<UndoSelection> {
-    let all = ids.iter().map(|id| by_id(context, None, id)).collect::<Result<Vec<_>>>()?;
+    let all = ids.iter().map(|id| in_effect_by_id(context, id)).collect::<Result<Vec<_>>>()?;
     let root = all.first().map_or(0, |(root, _)| *root);
     Ok(UndoSelection::Known(root, all.into_iter().map(|(_, logged)| logged).collect()))
+}
+
+/// Returns an operation in effect, also an edit that a redo brought back.
+fn in_effect_by_id(context: &Context, id: &str) -> Result<(usize, LogEntry)> {
+    let (root, logged) = operation(context, read_undone_name(id)?)?;
+    if logged.owner.is_some() {
+        return Err(still_running(&logged));
+    }
+    let is_redone = |last: &LastUndo| last.redone && logged.operation.role == Role::Edit;
+    match reversal_of(context, root, &logged)?.filter(|last| !is_redone(last)) {
+        Some(last) => Err(already_reversed(&logged, last)),
+        None => Ok((root, logged)),
+    }
 }
 
 fn select_last(
@@ -397,7 +427,8 @@ fn last_of(
                 edited_at = Some(logged.at);
                 break;
             }
-            _ if logged.undone_by.is_some() || logged.owner.is_some() => false,
+            _ if logged.owner.is_some() => false,
+            _ if logged.undone_by.is_some() => !redo && came_back(context, root, &logged)?,
             Role::Undo(_) => redo,
             Role::Edit | Role::Redo(_) => !redo,
         };
