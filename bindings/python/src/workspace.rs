@@ -33,6 +33,10 @@ struct SessionRules {
 impl SessionRules {
     /// Errors: `call.invalid` for a value that an option does not have.
     fn caller(self) -> Result<CallContext, Error> {
+        if let Some(relative) = self.directory.as_deref().filter(|directory| !directory.is_absolute()) {
+            let what = format!("`directory` is `{}`, which is not an absolute path.", relative.display());
+            return Err(Error::new(Code::PathInvalid, what).next("Give the absolute path of the directory."));
+        }
         Ok(CallContext {
             session: self.name.unwrap_or_else(|| unique_session("python")),
             unread: UnreadPolicy::parse("unread", &self.unread)?,

@@ -199,6 +199,26 @@ def test_a_batch_without_an_arrow_interface_is_a_mistake() -> None:
         bulk.apply_many(Broken())  # type: ignore[arg-type]
 
 
+def test_an_array_that_was_taken_is_a_mistake() -> None:
+    capsules = pa.record_batch({"before": ["b\n"], "edit": ["x"]}).__arrow_c_array__()
+
+    class Taken:
+        def __arrow_c_array__(self, requested_schema: object = None) -> object:
+            return capsules
+
+    assert pa.record_batch(bulk.apply_many(Taken())).num_rows == 1  # type: ignore[arg-type]
+    with pytest.raises(errors.CallError, match="already taken by another reader"):
+        bulk.apply_many(Taken())  # type: ignore[arg-type]
+
+
+def test_comparisons_are_limited() -> None:
+    batch = pa.record_batch({"before": ["a\n" * 1000], "after": ["b\n" * 1000]})
+    for steps, code in [(0, "call.too_much_work"), (100_000, None)]:
+        made = pa.record_batch(bulk.diff_many(batch, max_steps=steps, columns=["code", "message", "next"])).to_pylist()
+        assert made[0]["code"] == code
+        assert code is None or made[0]["next"] == "Give shorter texts." and "written" not in made[0]["message"]
+
+
 def test_an_argument_of_another_type_is_a_type_error() -> None:
     for arguments in ({"before": 1}, {"threads": "2"}, {"columns": "ok"}, {"format": 3}, {"max_steps": 1.5}):
         (argument,) = arguments
@@ -255,6 +275,20 @@ def test_mistakes_in_rewards_for_trl_do_not_become_zeros() -> None:
         rewards.for_trl("exact", colour="red")
 
 
+def test_missing_data_have_no_reward() -> None:
+    good: dict[str, str | None] = {"before": "b\n", "edit": block("b", "c"), "expected": "c\n"}
+    given = [good, {**good, "expected": None}, {**good, "before": None}, {**good, "edit": None}]
+    made = pa.record_batch(bulk.reward_many(pa.RecordBatch.from_pylist(given))).to_pylist()
+    assert [row["reward"] for row in made] == [1.0, None, None, 0.0]
+    assert [row["code"] for row in made] == [None] + ["call.invalid"] * 3
+    applied = pa.record_batch(bulk.reward_many(pa.RecordBatch.from_pylist(given), reward="applied"))
+    assert applied["reward"].to_pylist() == [1.0, 1.0, None, 0.0]
+    missing = rewards.reward("b\n", block("b", "c"), None)
+    assert missing.value is None and missing.code == "call.invalid"
+    assert rewards.reward("\ud800", "x", "y").value is None and rewards.reward("x", "\ud800", "y").value == 0.0
+    assert rewards.compute_score("", block("b", "c"), None, {"before": "b\n"})["score"] == 0.0
+
+
 def test_parses_as_a_reward() -> None:
     given = [
         {"before": "def f():\n    b\n", "edit": block("    b", "    return 1"), "path": "a.py"},
@@ -274,10 +308,11 @@ PATCH = (
 FILES = {"a.py": "a\n", "b.py": "b\n"}
 
 
-@pytest.mark.parametrize("layout", ["structs", "large", "map"])
+@pytest.mark.parametrize("layout", ["structs", "large", "map", "view", "large view"])
 def test_files(layout: str) -> None:
     entry = pa.struct([("path", pa.string()), ("text", pa.large_string())])
     kinds = {"structs": pa.list_(entry), "large": pa.large_list(entry), "map": pa.map_(pa.string(), pa.string())}
+    kinds |= {"view": pa.list_view(entry), "large view": pa.large_list_view(entry)}
     files: Any = list(FILES.items()) if layout == "map" else [{"path": p, "text": t} for p, t in FILES.items()]
     double = [*files, files[0]]
     columns = [pa.array([files, [], None, double, files], kinds[layout]), pa.array([PATCH] * 4 + [None], pa.string())]

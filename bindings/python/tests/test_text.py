@@ -57,6 +57,33 @@ def test_advice_fits_the_function() -> None:
         assert "already exists" not in str(caught.value)
 
 
+def test_advice_on_limits_names_them() -> None:
+    with pytest.raises(errors.CallError) as caught:
+        emendate.apply("x\n" * 1000, "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n", max_steps=1)
+    assert caught.value.code == "call.too_much_work" and "raise `max_steps`" in caught.value.next
+    assert "written" not in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["my file.c", "read me.txt", "my dir/a.py", "a.py", "notes"])
+def test_a_printed_file_is_applied_to_its_path(path: str) -> None:
+    before, after = "b\n@@\nc\n", "x\nc\n"
+    patch = emendate.diff(before, after).to_patch(path, "whole_file")
+    assert emendate.apply(before, patch, path=path).text == after
+    assert emendate.apply(before, patch, path=path, format="whole_file").text == after
+    assert emendate.apply_files({path: before}, patch, path=path).after({path: before}) == {path: after}
+
+
+def test_a_line_that_may_be_a_name_asks_for_the_path() -> None:
+    with pytest.raises(errors.EditError) as caught:
+        emendate.apply("b\n@@\nc\n", "my file.c\n```\nx\nc\n```\n")
+    assert "the call names no file" in caught.value.message and "give it as `path`" in caught.value.next
+
+
+def test_an_exception_can_be_made_from_its_text() -> None:
+    made = errors.CallError("what another library says")
+    assert (str(made), made.code, made.retryable) == ("what another library says", "", False)
+
+
 def test_every_advised_parameter_exists() -> None:
     rows = _emendate.function_parameters()
     assert ("edit", "old") in rows and ("convert", "strip") in rows

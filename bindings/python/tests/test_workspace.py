@@ -257,7 +257,11 @@ def test_mistakes_of_a_program_raise(tmp_path: Path) -> None:
         lambda: Workspace(tmp_path / "nothing"),
         lambda: Workspace(tmp_path, config="[nonsense"),
         lambda: Workspace(memory={"../a": "x"}),
+        lambda: Workspace(memory={"a": "1", "/a": "2"}),
+        lambda: Workspace(memory={"a": "1", "a/b": "2"}),
+        lambda: Workspace(memory={"a\0": "x"}),
         lambda: workspace.session(unread="perhaps"),  # type: ignore[arg-type]
+        lambda: workspace.session(directory="d"),
         lambda: session.edit("a.py", "x", "y", on_stale="perhaps"),  # type: ignore[typeddict-item]
         lambda: session.edit("a.py", "x", "y", tag="no tag"),
         lambda: session.undo("nothing"),

@@ -51,6 +51,29 @@ def test_duckdb_lists_and_rewards() -> None:
     assert connection.execute(sql, ["a\nb\n", edit, "a\nc\n"]).fetchall() == [(2, 1.0)]
 
 
+PATCH = "a.py\n<<<<<<< SEARCH\nb\n=======\nc\n>>>>>>> REPLACE\n"
+
+
+def test_files_in_polars_and_duckdb() -> None:
+    frame = pl.DataFrame({"files": [[{"path": "a.py", "text": "b\n"}]], "edit": [PATCH]})
+    made = on_polars.map_batches(frame, bulk.apply_files_many, ["files", "edit"])
+    assert made["files"].to_list() == [[{"path": "a.py", "kind": "updated", "from_path": None, "text": "c\n"}]]
+    connection = duckdb.connect()
+    on_duckdb.register(connection, "emend", bulk.apply_files_many, ["files", "edit"])
+    sql = "SELECT emend([{'path': 'a.py', 'text': 'b' || chr(10)}], $1).files[1].text"
+    assert connection.execute(sql, [PATCH]).fetchall() == [("c\n",)]
+
+
+def test_mistakes_in_polars_keep_their_message() -> None:
+    frame = pl.DataFrame({"before": ["b\n"], "edit": [1]})
+    for call in (
+        lambda: on_polars.map_batches(frame, bulk.apply_many),
+        lambda: on_polars.map_batches(frame.lazy(), bulk.apply_many).collect(),
+    ):
+        with pytest.raises(Exception, match="The column `edit` is Int64, and not text"):
+            call()
+
+
 def test_daft() -> None:
     frame = on_daft.map_batches(daft.from_arrow(table()), bulk.apply_many, INPUTS, **OPTIONS)
     check(frame.to_arrow())

@@ -1,4 +1,4 @@
-//! Columns of files: a list of structs of a path and a text, or a map from paths to texts.
+//! Columns of files: a list (or list view) of structs of a path and a text, or a map from paths to texts.
 
 use super::cells::Cells;
 use arrow_array::cast::AsArray;
@@ -46,6 +46,14 @@ impl FileLists {
                 let list = column.as_list::<i64>();
                 (ranges(list.value_offsets()), list.values().as_struct_opt())
             }
+            DataType::ListView(_) => {
+                let list = column.as_list_view::<i32>();
+                (view_ranges(list.value_offsets(), list.value_sizes()), list.values().as_struct_opt())
+            }
+            DataType::LargeListView(_) => {
+                let list = column.as_list_view::<i64>();
+                (view_ranges(list.value_offsets(), list.value_sizes()), list.values().as_struct_opt())
+            }
             DataType::Map(..) => {
                 let map = column.as_map();
                 (ranges(map.value_offsets()), Some(map.entries()))
@@ -81,7 +89,10 @@ struct FilePlaces {
 fn entry_places(column: &DataType) -> Option<(&Fields, FilePlaces)> {
     let (entry, is_map) = match column {
         DataType::Map(entry, _) => (entry, true),
-        DataType::List(entry) | DataType::LargeList(entry) => (entry, false),
+        DataType::List(entry)
+        | DataType::LargeList(entry)
+        | DataType::ListView(entry)
+        | DataType::LargeListView(entry) => (entry, false),
         _ => return None,
     };
     let DataType::Struct(fields) = entry.data_type() else { return None };
@@ -100,4 +111,9 @@ fn field(entries: &StructArray, place: usize) -> Result<Cells, ArrowError> {
 
 fn ranges<O: OffsetSizeTrait>(offsets: &[O]) -> Vec<Range<usize>> {
     offsets.windows(2).map(|ends| ends[0].as_usize()..ends[1].as_usize()).collect()
+}
+
+fn view_ranges<O: OffsetSizeTrait>(offsets: &[O], sizes: &[O]) -> Vec<Range<usize>> {
+    let range = |(start, size): (&O, &O)| start.as_usize()..start.as_usize().saturating_add(size.as_usize());
+    offsets.iter().zip(sizes).map(range).collect()
 }

@@ -13,7 +13,7 @@ class EmendError(Exception):
     """A refusal: what is wrong, the evidence, and the next call that would work. `str()` has all three, for a model."""
 
     code: str
-    """The stable name of the cause, such as `match.ambiguous`."""
+    """The stable name of the cause, such as `match.ambiguous`; empty if the exception was made from one text alone."""
     message: str
     """The fault, in a line or two."""
     evidence: str
@@ -24,8 +24,11 @@ class EmendError(Exception):
     """Facts for programs."""
 
     def __init__(
-        self, code: str, message: str, evidence: str = "", next: str = "", data: dict[str, Any] | None = None
+        self, code: str, message: str | None = None, evidence: str = "", next: str = "", data: dict[str, Any] | None = None
     ) -> None:
+        # Polars and others raise an exception again as one of its class with a text of theirs, which is its message.
+        if message is None:
+            code, message = "", code
         # The arguments make pickles and copies work.
         super().__init__(code, message, evidence, next, data or {})
         self.code, self.message, self.evidence, self.next, self.data = code, message, evidence, next, data or {}

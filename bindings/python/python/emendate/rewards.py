@@ -32,9 +32,10 @@ class Reward:
     """The reward of one edit."""
 
     value: float | None
-    """From 0.0 to 1.0; 0.0 if the edit cannot be applied, and `None` if the measure does not apply."""
+    """From 0.0 to 1.0; 0.0 if the edit cannot be applied, and `None` if the measure does not apply: also without the
+    text before, or the expected text with which it compares."""
     code: str | None
-    """The code of the error, if the edit cannot be applied."""
+    """The code of the error, if the edit cannot be applied or a text is missing."""
     tier: str | None
     """The largest tolerance that was needed."""
 
@@ -58,9 +59,9 @@ def reward(
     rule = reward_rule(measure, tier_penalty)
     try:
         made = _emendate.reward_row((before, edit, path, expected), rule, format, match, max_steps)
-    except UnicodeEncodeError:
-        # A lone half of a pair is no text of a file.
-        return Reward(0.0, "content.undecodable", None)
+    except UnicodeEncodeError as error:
+        # A lone half of a pair is no text of a file. Only that of an edit is the model's fault.
+        return Reward(0.0 if error.object is edit else None, "content.undecodable", None)
     return Reward(*made)
 
 

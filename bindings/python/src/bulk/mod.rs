@@ -28,6 +28,8 @@ struct BulkReader {
 
 /// The message for a batch that the Arrow library could not read.
 const OTHER_SCHEMA: &str = "a batch of the stream does not have the schema that the stream announced";
+/// The message for an array that the Arrow library could not read.
+const TAKEN_ARRAY: &str = "the array was already taken by another reader, or is not one of its schema";
 /// The message for a batch at which the engine failed.
 const BUG: &str = "the engine failed at a batch; please report it";
 
@@ -83,9 +85,12 @@ fn opened(given: &Bound<'_, PyAny>) -> PyResult<AnyRecordBatch> {
         }
         error
     };
-    let batch = given.extract::<AnyRecordBatch>().map_err(refused)?;
-    batch.schema().map_err(refused)?;
-    Ok(batch)
+    // The library of Arrow trusts that an array was not taken yet, and that it has the children of its schema.
+    let read = catch_unwind(AssertUnwindSafe(|| {
+        let batch = given.extract::<AnyRecordBatch>()?;
+        batch.schema().map(|_| batch)
+    }));
+    read.unwrap_or_else(|_| Err(PyValueError::new_err(TAKEN_ARRAY))).map_err(refused)
 }
 
 /// Runs a job: on a batch it returns a batch, on a stream a stream.

@@ -85,7 +85,7 @@ impl RowSettings {
     pub(super) fn result(&self, line: &RowLine) -> RowResult {
         let (mut members, row) = match parsed(line) {
             Ok(given) => (self.kept(&given, line), self.row(&given)),
-            Err(error) => (Vec::new(), BulkRow::failed(&self.task, error)),
+            Err(error) => (Vec::new(), BulkRow::without_data(error)),
         };
         members.extend(self.fields.iter().map(|field| member(field.name, &(field.value)(&row))));
         RowResult { line: format!("{{{}}}\n", members.join(",")), error: row.error }

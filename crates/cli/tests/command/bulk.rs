@@ -73,6 +73,17 @@ fn a_second_run_of_the_same_output_is_refused() {
 }
 
 #[test]
+fn rows_without_data_have_no_reward() {
+    let workspace = TestWorkspace::new();
+    let row = json!({ "before": "one\n", "edit": EDIT });
+    workspace.put("in", [lines(&[row]), "not JSON\n".into()].concat());
+    workspace.run(&["bulk", "in", "-o", "out", "--do", "reward"]).exits(0);
+    for row in results(&workspace, "out") {
+        assert_eq!((&row["reward"], &row["code"]), (&json!(null), &json!("call.invalid")));
+    }
+}
+
+#[test]
 fn other_work() {
     let workspace = TestWorkspace::new();
     let row =

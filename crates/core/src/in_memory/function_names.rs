@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 
 /// The limit of bytes, which is a field of no tool.
 pub(super) const MAX_BYTES: &str = "max_bytes";
+/// The limit of steps, which is a field of no tool.
+pub(super) const MAX_STEPS: &str = "max_steps";
 
 /// The names of the function on several files, to which the one on a text refers.
 const APPLY_FILES_NAMES: [&str; 3] = ["apply_files", "apply_files", "applyFiles"];
@@ -30,6 +32,7 @@ const OVERWRITE: Parameter = Parameter::option("overwrite", ["overwrite"; 3]);
 const PLACEHOLDERS: Parameter =
     Parameter::option("allow_invalid", ["placeholders_meant", "placeholders_meant", "placeholdersMeant"]);
 const BYTES: Parameter = Parameter::option(MAX_BYTES, ["limits.input_bytes", "max_bytes", "maxBytes"]);
+const STEPS: Parameter = Parameter::option(MAX_STEPS, ["limits.work_steps", "max_steps", "maxSteps"]);
 
 /// The parameters of [`edit`](super::edit).
 const EDIT: &[Parameter] = &[
@@ -38,15 +41,16 @@ const EDIT: &[Parameter] = &[
     Parameter::option("replace_all", ["replace_all", "replace_all", "replaceAll"]),
     PLACEHOLDERS,
     BYTES,
+    STEPS,
 ];
 /// The parameters of [`apply`](super::apply).
-const APPLY: &[Parameter] = &[FORMAT, PATH, STRIP, REVERSE, PLACEHOLDERS, BYTES];
+const APPLY: &[Parameter] = &[FORMAT, PATH, STRIP, REVERSE, PLACEHOLDERS, BYTES, STEPS];
 /// The parameters of [`apply_files`](super::apply_files).
-const APPLY_FILES: &[Parameter] = &[FORMAT, PATH, STRIP, REVERSE, OVERWRITE, PLACEHOLDERS, BYTES];
+const APPLY_FILES: &[Parameter] = &[FORMAT, PATH, STRIP, REVERSE, OVERWRITE, PLACEHOLDERS, BYTES, STEPS];
 /// The parameters of [`convert`](super::convert).
-const CONVERT: &[Parameter] = &[Parameter::position("to", ["to"; 3]), FORMAT, PATH, STRIP, BYTES];
+const CONVERT: &[Parameter] = &[Parameter::position("to", ["to"; 3]), FORMAT, PATH, STRIP, BYTES, STEPS];
 /// The parameters of functions on tables.
-const ROWS: &[Parameter] = &[BYTES];
+const ROWS: &[Parameter] = &[BYTES, STEPS];
 
 impl TextFunction {
     /// Returns the names of the parameters.

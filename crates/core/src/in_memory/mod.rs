@@ -26,9 +26,12 @@ pub use outcome::{AppliedFiles, AppliedText, ChangedFile, ChangedSpan, FileChang
 pub use similarity::{line_similarity, similarity};
 pub use text::{apply, apply_in_parts, edit};
 
-use crate::error::Result;
+use crate::advice;
+use crate::advice::Phrase;
+use crate::code::Code;
+use crate::error::{Error, Result};
 use crate::work::{self, Meter};
-use function_names::{FunctionNames, TextFunction};
+use function_names::{FunctionNames, MAX_STEPS, TextFunction};
 use std::sync::Arc;
 
 /// Runs a function within its limit of work. The work of a nested call counts for the outer one.
@@ -36,5 +39,15 @@ fn limited<T>(options: &ApplyOptions, function: TextFunction, call: impl FnOnce(
     let is_outermost = work::current().is_none();
     let _entered = is_outermost.then(|| Meter::new(options.limits.work_steps, Arc::default()).enter());
     let done = call().and_then(|done| work::check().map(|()| done));
-    done.map_err(|error| error.rendered_for(&FunctionNames::new(function, options.argument_style)))
+    done.map_err(|error| {
+        let error = if error.code() == Code::CallTooMuchWork { too_much_work() } else { error };
+        error.rendered_for(&FunctionNames::new(function, options.argument_style))
+    })
+}
+
+/// Creates the error for a call beyond the limit of its steps, which has no files.
+fn too_much_work() -> Error {
+    let less = "Give less in one call: shorter texts, or fewer edits";
+    Error::new(Code::CallTooMuchWork, "The call needs more steps of work than one call may take.")
+        .next(advice![less, "; or raise ", Phrase::Field(MAX_STEPS), "."].or(format!("{less}.")))
 }

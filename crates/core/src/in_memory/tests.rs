@@ -250,7 +250,9 @@ fn limits_refuse_before_and_while_working() {
     }
     let long = "a line of text\n".repeat(10_000);
     let options = ApplyOptions::new().limits(ApplyLimits::default().work_steps(10));
-    assert_eq!(edit(&long, "another line", "x", &options).unwrap_err().code(), Code::CallTooMuchWork);
+    let error = edit(&long, "another line", "x", &options).unwrap_err();
+    assert_eq!(error.code(), Code::CallTooMuchWork);
+    assert!(!error.message().contains("written") && error.next_step().contains("limits.work_steps"), "{error}");
     assert!(edit("a\n", "a", "b", &ApplyOptions::new()).is_ok());
 }
 

@@ -22,6 +22,8 @@ use crate::text::view::View;
 
 /// The name of a text without a path.
 const TEXT_NAME: &str = "text";
+/// The name of such a text for the parser. No line of a patch is this name.
+const PARSED_NAME: &str = "the text of the call";
 /// Lines of a text that an error about its beginning shows.
 const SHOWN_LINES: usize = 5;
 
@@ -126,7 +128,14 @@ pub fn apply_in_parts(text: &str, patch: &str, options: &ApplyOptions) -> Result
     limited(options, TextFunction::Apply, || {
         check_size("The text", text, options)?;
         let path = options.path.as_deref().unwrap_or(TEXT_NAME);
-        let ParsedText { format, mut request, .. } = parsed(patch, Some(path), options)?;
+        let parsed_name = options.path.as_deref().unwrap_or(PARSED_NAME);
+        let ParsedText { format, mut request, .. } = parsed(patch, Some(parsed_name), options)?;
+        let mut fences = request.files.iter().filter_map(|file| file.fence.as_ref());
+        if options.path.is_none()
+            && let Some(name) = fences.find_map(|fence| fence.other_name(Some(text)))
+        {
+            return Err(perhaps_named(name));
+        }
         let new_path = about_one_text(&mut request, options)?;
         // An empty text is that of a file to be created.
         let is_new = text.is_empty()
@@ -141,6 +150,15 @@ pub fn apply_in_parts(text: &str, patch: &str, options: &ApplyOptions) -> Result
         let work = changed.map_or_else(|| view.unchanged(), |changed| changed.work);
         Ok(AppliedText { new_path, ..work.into_applied_text(format.spec().name, notes)? })
     })
+}
+
+/// Creates the error for a fence with a line that may be the name of its file, where the call names none.
+fn perhaps_named(line: &str) -> Error {
+    let what = "A line of the patch may be the name of its file or not, and the call names no file.";
+    Error::new(Code::EditUnparsable, what).evidence(format!("The line: {line}")).next(
+        Advice::named("If it is the name, give it as {file}; if not, omit the line.")
+            .or("If it is the name, name the file in the call as well; if not, omit the line."),
+    )
 }
 
 /// Checks that a request is about one file, whatever its name, and removes moves from it. Returns the new path.

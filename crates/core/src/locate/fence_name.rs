@@ -33,9 +33,11 @@ impl FenceName {
         text: &'t str,
         meant: bool,
     ) -> Result<(Cow<'t, str>, Option<Note>)> {
+        if let Some(line) = self.other_name(now) {
+            return Err(two_names(line));
+        }
         let is_in_file = |line: &str| now.is_some_and(|now| begins_with_line(now, line));
         let (text, note) = match self {
-            FenceName::Contradicted(line) if !is_in_file(line) => return Err(two_names(line)),
             FenceName::Comment(line) if !is_in_file(line) => without_line(text, line),
             FenceName::Repeated(line) => {
                 let is_elided = || now.is_some_and(|now| !omission::gaps(now, text).is_empty());
@@ -50,6 +52,14 @@ impl FenceName {
             check_is_whole(now, &text)?;
         }
         Ok((text, note))
+    }
+
+    /// Returns the line that may name another file than that of the call, unless the file has it.
+    pub(crate) fn other_name(&self, now: Option<&str>) -> Option<&str> {
+        match self {
+            FenceName::Contradicted(line) if !now.is_some_and(|now| begins_with_line(now, line)) => Some(line.trim()),
+            _ => None,
+        }
     }
 }
 
@@ -79,7 +89,7 @@ fn without_line<'t>(text: &'t str, line: &str) -> (Cow<'t, str>, Option<Note>) {
 
 fn two_names(line: &str) -> Error {
     Error::new(Code::EditUnparsable, "The call names one file, and the text another one.")
-        .evidence(format!("The name in the text: {}", line.trim()))
+        .evidence(format!("The name in the text: {line}"))
         .next(
             "Put the name of the file alone on the line above the fence, or omit the line that does not belong to it.",
         )

@@ -137,7 +137,8 @@ def reward_many(
     `exact`: 1.0 for the expected text. `applied`: 1.0 for an edit that can be applied. `similarity`: the ratio of the text
     after the edit and the expected one, bit for bit that of `difflib.SequenceMatcher(autojunk=False)`;
     `line_similarity`: the same for lines. `parses`: 1.0 for a text without syntax errors; null if `path` does not tell a
-    language that is known. `tier_penalty` is subtracted if a tolerance was needed; a mapping has a penalty per tier.
+    language that is known. A row without `before`, or without `expected` where the measure compares with it, has null and
+    a `code`. `tier_penalty` is subtracted if a tolerance was needed; a mapping has a penalty per tier.
     Usual columns: reward, ok, code, tier.
     """
     inputs = _names(before=before, edit=edit, path=path, format_column=format_column, expected=expected)
@@ -150,6 +151,11 @@ def reward_rule(measure: str, tier_penalty: float | Mapping[str, float]) -> tupl
     if isinstance(tier_penalty, Mapping):
         return measure, 0.0, dict(tier_penalty)
     return measure, tier_penalty, {}
+
+
+def files_column(function: Any, options: Mapping[str, Any]) -> str | None:
+    """The input of a function that has files in place of texts, for the modules for engines."""
+    return options.get("files", "files") if function is apply_files_many else None
 
 
 def _checked(batch: Any) -> Any:

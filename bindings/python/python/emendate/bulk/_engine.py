@@ -7,8 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from emendate.bulk import files_column
+
 BulkFunction = Callable[..., Any]
-"""`apply_many`, `diff_many`, `convert_many` or `reward_many`."""
+"""One of the functions of `emendate.bulk`."""
+
+_FILES = pa.list_(pa.struct([("path", pa.string()), ("text", pa.string())]))
 
 # Every engine has its own threads, each of which calls the function.
 _ONE_THREAD = {"threads": 1}
@@ -24,6 +28,11 @@ class BatchFunction:
     def schema(self, given: pa.Schema) -> pa.Schema:
         """The schema of results of batches with that schema. Raises `EmendError` if it lacks columns."""
         return self(pa.RecordBatch.from_pylist([], given)).schema
+
+    def of_inputs(self, inputs: Sequence[str]) -> pa.Schema:
+        """The schema of results of batches with these columns: texts, and for one that `apply_files_many` reads, files."""
+        files = files_column(self._function, self._options)
+        return self.schema(pa.schema([(name, _FILES if name == files else pa.string()) for name in inputs]))
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         made = pa.record_batch(self._function(batch, **self._options))

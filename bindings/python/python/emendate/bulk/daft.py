@@ -35,7 +35,7 @@ def map_batches(
     that stay, `prefix` is put in front of the names of new ones, and `options` are those of the function."""
     named = list(inputs)
     made = BatchFunction(function, options, False, prefix)
-    schema = made.schema(pa.schema([(name, pa.large_string()) for name in named]))
+    schema = made.of_inputs(named)
     struct = daft.DataType.from_arrow_type(pa.struct(list(schema)))
 
     @daft.func.batch(return_dtype=struct, batch_size=batch_size, unnest=True)

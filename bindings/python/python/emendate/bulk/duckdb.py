@@ -17,10 +17,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from emendate.bulk import files_column
 from emendate.bulk._engine import BatchFunction
 
 __all__ = ["register"]
 
+_FILES = "STRUCT(path VARCHAR, text VARCHAR)[]"
 _TYPES = {
     "bool": "BOOLEAN",
     "string": "VARCHAR",
@@ -40,6 +42,8 @@ def register(
 ) -> None:
     """Makes a bulk function a function of SQL: `inputs` are its arguments in their order, and it returns a struct.
 
+    Arguments are texts; the files of `apply_files_many` are a `STRUCT(path VARCHAR, text VARCHAR)[]`.
+
     It is called with null arguments as well, for which the result has a code. Batches have 2,048 rows. DuckDB has a
     thread for every 122,880 rows of a table, so all threads of the machine share a batch; `threads=1` leaves them to it.
     """
@@ -50,12 +54,13 @@ def register(
         batch = pa.record_batch([_whole(column) for column in columns], names=named)
         return made(batch).to_struct_array()
 
-    fields = made.schema(pa.schema([(column, pa.string()) for column in named]))
+    fields = made.of_inputs(named)
     struct = duckdb.struct_type({field.name: duckdb.sqltype(_type(field.type)) for field in fields})
     # Its arguments must be named, one by one.
     arguments = ", ".join(f"a{nth}" for nth in range(len(named)))
     callable = eval(f"lambda {arguments}: of_columns({arguments})", {"of_columns": of_columns})
-    kinds = ["VARCHAR"] * len(named)
+    files = files_column(function, options)
+    kinds = [_FILES if column == files else "VARCHAR" for column in named]
     connection.create_function(name, callable, kinds, struct, type="arrow", null_handling="special", side_effects=False)
 
 

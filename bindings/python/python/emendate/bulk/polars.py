@@ -16,7 +16,11 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from emendate.bulk import files_column
+
 __all__ = ["expression", "map_batches"]
+
+_FILES = pl.List(pl.Struct({"path": pl.String, "text": pl.String}))
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
@@ -27,7 +31,8 @@ def expression(function: Callable[..., Any], inputs: Sequence[str] = ("before", 
     The struct can be named by `.alias` and split by `.struct.unnest()`. All threads of the machine share a column;
     `threads=1` leaves them to Polars.
     """
-    empty = pl.DataFrame(schema=dict.fromkeys(inputs, pl.String))
+    files = files_column(function, options)
+    empty = pl.DataFrame(schema={name: _FILES if name == files else pl.String for name in inputs})
     schema = pl.DataFrame(function(empty, **options)).schema
 
     def of_column(column: pl.Series) -> pl.Series:

@@ -47,7 +47,7 @@ def udf(function: Callable[..., Any], inputs: Sequence[str] = ("before", "edit")
     """A bulk function as an Arrow UDF: `inputs` name its arguments in their order, and it returns a struct."""
     named = list(inputs)
     made = BatchFunction(function, options, False, "")
-    kind = _spark_schema(made.schema(pa.schema([(name, pa.string()) for name in named])))
+    kind = _spark_schema(made.of_inputs(named))
 
     def of_columns(*columns: pa.Array) -> pa.Array:
         return _for_spark(made(pa.record_batch(list(columns), names=named))).to_struct_array()

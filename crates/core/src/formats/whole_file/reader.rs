@@ -256,6 +256,7 @@ impl WholeFileReader {
     fn fence(&mut self, end: TextEnd, info: &str, out: &mut Vec<StreamEvent>) -> Result<WholeFileState> {
         let near = usize::from(self.above[0].trim().is_empty());
         let path = named(info, &self.above[near]).map(|name| self.options.name(&name));
+        let path = path.or_else(|| self.call_file(&self.above[near]));
         if let (None, TextEnd::Tag(tag)) = (&path, end) {
             // The tag is within some text.
             self.remember(tag);
@@ -288,6 +289,14 @@ impl WholeFileReader {
         }
         let info = Some(info.to_owned()).filter(|_| is_text(info));
         Ok(WholeFileState::Open(TextDraft { info, fence: other, ..self.begin(path, end, out) }))
+    }
+
+    /// Returns the file of the call if a line is its name, whatever characters that has.
+    fn call_file(&self, line: &str) -> Option<String> {
+        let name = self.options.name(line.trim());
+        let is_path = name::has_extension(&name) || name.contains('/') && name.contains(char::is_alphanumeric);
+        let is_name = |file: &&String| **file == name || is_path && name::is_same_file(&name, file);
+        self.options.file.as_ref().filter(is_name).cloned()
     }
 
     /// Begins a text on this line.

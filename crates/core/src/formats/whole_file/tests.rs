@@ -195,6 +195,23 @@ fn fence_without_a_name_is_the_file_of_the_call() {
     assert_eq!(apply_to(Some("/p/shop.rb"), several).unwrap().path, "/p/shop.rb");
 }
 
+#[test]
+fn line_above_a_fence_that_is_the_path_of_the_call_is_its_name() {
+    for (path, line) in [
+        ("my file.c", "my file.c"),
+        ("my dir/notes", "my dir/notes"),
+        ("/p/my file.c", "my file.c"),
+        ("notes", "notes"),
+    ] {
+        let file = apply_to(Some(path), &format!("{line}\n```\nnew\n```\n")).unwrap();
+        assert_eq!((&*file.path, file.fence), (path, None), "{line}");
+    }
+    let file = apply_to(Some("/p/notes"), "notes\n```\nnew\n```\n").unwrap();
+    assert_eq!(file.fence, Some(FenceName::Call), "a word may be the end of a path by chance");
+    let file = apply_to(Some("my file.c"), "your file.c\n```\nnew\n```\n").unwrap();
+    assert_eq!(file.fence, Some(FenceName::Contradicted("your file.c".to_owned())));
+}
+
 proptest! {
     #[test]
     fn any_text_is_parsed_or_refused(text in "(a\\.rs|```|````|rust|<write_to_file>|<path>a</path>|<content>|</content>|</write_to_file>|<file path=\"b\">|</file>|x|é| |\r?\n){0,40}") {

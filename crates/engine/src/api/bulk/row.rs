@@ -3,11 +3,14 @@
 use crate::api::bulk::reward::RewardRule;
 use emendate_core::formats::print::PrintFormat;
 use emendate_core::formats::requested_text_format;
+use emendate_core::work::{self, Meter};
 use emendate_core::{AppliedText, ApplyOptions, ChangedSpan, Code, Error, FileChangeKind, NewText, Notes, Result};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+/// The next step for a comparison beyond a limit.
+const SHORTER_TEXTS_ADVICE: &str = "Give shorter texts.";
 /// The path of a text without one.
 const TEXT_PATH: &str = "text";
 
@@ -209,10 +212,15 @@ impl BulkRow {
         made.unwrap_or_else(|_| bug()).unwrap_or_else(|error| BulkRow::failed(task, error))
     }
 
-    /// The result of a row that cannot be worked on.
-    pub fn failed(task: &BulkTask, error: Error) -> BulkRow {
+    /// The result of a row without data to work on. It has no reward, because no edit is at fault.
+    pub fn without_data(error: Error) -> BulkRow {
+        BulkRow { error: Some(error), ..BulkRow::default() }
+    }
+
+    /// The result of a row whose task cannot be done.
+    fn failed(task: &BulkTask, error: Error) -> BulkRow {
         let reward = matches!(task, BulkTask::Reward { .. }).then_some(0.0);
-        BulkRow { error: Some(error), reward, ..BulkRow::default() }
+        BulkRow { reward, ..BulkRow::without_data(error) }
     }
 
     fn apply_edit(
@@ -278,15 +286,21 @@ impl BulkRow {
     fn compare_texts(inputs: &BulkInputs<'_>, to: Option<&str>, options: &ApplyOptions) -> Result<BulkRow> {
         let (before, after) = (required_text(inputs.before, "before")?, required_text(inputs.change, "after")?);
         let path = optional_text(inputs.path)?.unwrap_or(TEXT_PATH);
-        let largest = before.len().max(after.len());
-        if largest > options.limits.input_bytes {
-            return Err(Error::new(Code::CallTooLarge, format!("A text of {largest} bytes is too large.")));
+        let (largest, limits) = (before.len().max(after.len()), options.limits);
+        if largest > limits.input_bytes {
+            let what = format!("A text has {largest} bytes, more than the {} that a row may have.", limits.input_bytes);
+            return Err(Error::new(Code::CallTooLarge, what).next(SHORTER_TEXTS_ADVICE));
         }
-        let diff = emendate_core::diff(before, after)?;
-        let printed = match to {
-            Some(to) if !diff.is_empty() => diff.to_patch(path, to)?,
-            _ => diff.unified(path),
-        };
+        let _entered = Meter::new(limits.work_steps, Arc::default()).enter();
+        let diff = work::spend_bytes(before.len() + after.len()).and_then(|()| emendate_core::diff(before, after));
+        let printed = diff.and_then(|diff| {
+            let printed = match to {
+                Some(to) if !diff.is_empty() => diff.to_patch(path, to)?,
+                _ => diff.unified(path),
+            };
+            Ok((diff, printed))
+        });
+        let (diff, printed) = work::check().map_err(|_| too_much_work()).and(printed)?;
         let diff_text = (!diff.is_empty()).then_some(printed);
         Ok(BulkRow {
             spans: diff.spans,
@@ -318,11 +332,23 @@ impl BulkRow {
         format: Option<&str>,
         options: &ApplyOptions,
     ) -> Result<BulkRow> {
-        let expected = if rule.measure.compares() { required_text(inputs.expected, "expected")? } else { "" };
+        let (expected, path) = match reward_data(inputs, rule) {
+            Ok(data) => data,
+            Err(error) => return Ok(BulkRow::without_data(error)),
+        };
         let (before, applied) = apply(inputs, format, options)?;
-        let reward = rule.of(&applied, expected, optional_text(inputs.path)?)?;
+        let reward = rule.of(&applied, expected, path)?;
         Ok(BulkRow { reward, ..BulkRow::of_text(before, applied) })
     }
+}
+
+/// Returns the expected text, which is empty if the measure does not compare with one, and the path.
+///
+/// Errors: those of cells that belong to the data and not to the edit: also that of the text before.
+fn reward_data<'a>(inputs: &BulkInputs<'a>, rule: &RewardRule) -> Result<(&'a str, Option<&'a str>)> {
+    required_text(inputs.before, "before")?;
+    let expected = if rule.measure.compares() { required_text(inputs.expected, "expected")? } else { "" };
+    Ok((expected, optional_text(inputs.path)?))
 }
 
 /// True if the text changed. A single span always changes it; several may cancel each other out.
@@ -345,6 +371,12 @@ fn for_row(inputs: &BulkInputs<'_>, format: Option<&str>, options: &ApplyOptions
     options.path = optional_text(inputs.path)?.map(str::to_owned);
     options.format = optional_text(inputs.format)?.or(format).map(str::to_owned);
     Ok(options)
+}
+
+/// Creates the error for a comparison beyond the limit of its steps.
+fn too_much_work() -> Error {
+    Error::new(Code::CallTooMuchWork, "The comparison needs more steps of work than a row may take.")
+        .next(SHORTER_TEXTS_ADVICE)
 }
 
 /// Returns a cell that the task cannot do without.

@@ -16,7 +16,8 @@ use crate::context::history_stores::StateLocation;
 use crate::model::call_context::CallContext;
 use emendate_core::{ArgumentStyle, Code, Error, Result};
 use emendate_fs::{MemoryStore, shown};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// The root of a workspace in memory.
@@ -46,6 +47,18 @@ pub struct Workspace {
     engine: Arc<Engine>,
     memory: Option<MemoryStore>,
     style: ArgumentStyle,
+}
+
+/// Returns the absolute path of a file in memory.
+///
+/// Errors: `path.invalid`.
+fn memory_path(path: &Path) -> Result<PathBuf> {
+    let is_outside = path.components().any(|part| part == Component::ParentDir);
+    if is_outside || path.file_name().is_none() || path.as_os_str().as_encoded_bytes().contains(&0) {
+        return Err(Error::new(Code::PathInvalid, format!("{} does not name a file in memory.", shown(path)))
+            .next("Give a path without `..` and NUL, such as src/a.rs."));
+    }
+    Ok(Path::new(MEMORY_ROOT).join(path))
 }
 
 impl std::fmt::Debug for Workspace {
@@ -107,7 +120,8 @@ impl Workspace {
     /// # Ok::<(), emendate::core::Error>(())
     /// ```
     ///
-    /// Errors: `path.invalid` for a path that leads out of the root.
+    /// Errors: `path.invalid` for a path that leads out of the root, names no file, or is given twice, and for one below
+    /// another file.
     pub fn in_memory<P: AsRef<Path>, B: Into<Vec<u8>>>(files: impl IntoIterator<Item = (P, B)>) -> Result<Workspace> {
         Workspace::in_memory_with(files, Config::default())
     }
@@ -120,13 +134,18 @@ impl Workspace {
         config: Config,
     ) -> Result<Workspace> {
         let store = MemoryStore::new(Path::new(MEMORY_ROOT));
+        let mut paths = BTreeSet::new();
         for (path, bytes) in files {
-            let path = path.as_ref();
-            if path.components().any(|part| part == std::path::Component::ParentDir) || path.file_name().is_none() {
-                return Err(Error::new(Code::PathInvalid, format!("{} does not name a file in memory.", shown(path)))
-                    .next("Give a path without `..`, such as src/a.rs."));
+            let path = memory_path(path.as_ref())?;
+            store.put(&path, bytes);
+            if let Some(path) = paths.replace(path) {
+                return Err(Error::new(Code::PathInvalid, format!("Two of the files are {}.", shown(&path)))
+                    .next("Give each file once; a path with and without / at its beginning is the same."));
             }
-            store.put(Path::new(MEMORY_ROOT).join(path), bytes);
+        }
+        if let Some(path) = paths.iter().find(|path| path.ancestors().skip(1).any(|above| paths.contains(above))) {
+            return Err(Error::new(Code::PathInvalid, format!("{} is below another file.", shown(path)))
+                .next("Give paths of files only, and none of a directory of another one."));
         }
         let engine = Engine::with_store(Box::new(store.clone()), StateLocation::Memory, config)?;
         Ok(Workspace::of(engine, Some(store)))
