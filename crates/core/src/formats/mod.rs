@@ -229,7 +229,7 @@ fn path_and(mut schema: Schema) -> Schema {
     schema
 }
 
-/// Creates the error for a value at a place of the input, with what its reader found. An empty place is the whole input.
+/// Creates the error for a value at a place of the input, with what its reader found. No place is the whole input.
 fn unfit(place: Vec<Phrase>, what: &str) -> Error {
     let mut message = vec![Phrase::from("The input does not fit the tool")];
     if !place.is_empty() {

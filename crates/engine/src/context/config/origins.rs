@@ -42,7 +42,7 @@ impl Origins {
         Ok(())
     }
 
-    /// Does the same, except that a project can only make the setting stricter. Returns false if its value is looser, and
+    /// Does the same, except that a project can only make the setting stricter. Returns false if its value is looser and
     /// has no effect.
     ///
     /// Errors: `call.invalid` for an unknown name.
