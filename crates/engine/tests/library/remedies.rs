@@ -185,6 +185,11 @@ fn fields(schema: &Value, out: &mut BTreeSet<String>) {
 
 /// Names in advice that the profile does not have.
 fn foreign(advice: &str, offers: &[ToolView]) -> Vec<String> {
+    named_in(advice, foreign_names(offers))
+}
+
+/// Names of tools and fields that the profile does not have.
+fn foreign_names(offers: &[ToolView]) -> BTreeSet<String> {
     let mut known: BTreeSet<String> = offers.iter().map(|offer| offer.name.to_owned()).collect();
     for offer in offers {
         fields(&Value::Object(offer.schema()), &mut known);
@@ -193,7 +198,13 @@ fn foreign(advice: &str, offers: &[ToolView]) -> Vec<String> {
     for tool in TOOLS {
         fields(&Value::Object(tool.schema()), &mut all);
     }
-    let is_named = |name: &String| {
+    all.retain(|name| !known.contains(name));
+    all
+}
+
+/// Those of the names that are in an advice.
+fn named_in(advice: &str, mut names: BTreeSet<String>) -> Vec<String> {
+    names.retain(|name| {
         let quoted = [
             format!("\"{name}\""),
             format!("`{name}`"),
@@ -204,8 +215,8 @@ fn foreign(advice: &str, offers: &[ToolView]) -> Vec<String> {
         let word = |text: &str| text.split(|ch: char| !(ch.is_alphanumeric() || ch == '_')).any(|word| word == name);
         // A name without `_` may be an ordinary word: it counts if it is quoted as a field or called as a tool.
         if name.contains('_') { word(advice) } else { quoted.iter().any(|form| advice.contains(form)) }
-    };
-    all.difference(&known).filter(|name| is_named(name)).cloned().collect()
+    });
+    names.into_iter().collect()
 }
 
 /// The first name of a text to replace that an error has, and neither the call nor its tool.
@@ -333,7 +344,9 @@ fn misfit_calls_are_refused_with_the_names_of_the_profile() {
     let fixture = EngineFixture::new();
     let mut refused = 0;
     for Profile { name, views, .. } in PROFILES.iter().chain(adapters) {
+        let names = foreign_names(views);
         for offer in *views {
+            let own = offer.tool_row().schema();
             let schema = Value::Object(offer.schema());
             let published = schema["properties"].as_object().unwrap().keys().map(String::as_str);
             let others = offer.tool_row().aliases.iter().flat_map(|row| row.others.iter().copied());
@@ -342,9 +355,8 @@ fn misfit_calls_are_refused_with_the_names_of_the_profile() {
                 let reply = offer.call(&fixture.engine, &CallContext::default(), input.clone());
                 let Err(error) = reply.result else { continue };
                 let what = error.message().replace(&format!("`{}`", input_name(&input)), "");
-                let mut foreign = foreign(&format!("{what}\n{}", error.next_step()), views);
+                let mut foreign = named_in(&format!("{what}\n{}", error.next_step()), names.clone());
                 // Fields that a profile does not publish are accepted under their own names.
-                let own = offer.tool_row().schema();
                 foreign.retain(|field| own["properties"].get(field).is_none() || offer.published(field).is_some());
                 assert_eq!(foreign, Vec::<String>::new(), "{name} {} {input}: {error}", offer.name);
                 refused += 1;
