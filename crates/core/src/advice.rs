@@ -13,6 +13,8 @@ pub enum Phrase {
     /// A field of the called tool. The fields of a form are quoted as those of [`Phrase::Quoted`] if the name of one of
     /// them reads like a word of the sentence: "Set "to" to one of …".
     Field(&'static str),
+    /// A field of the called tool, under its name in the tool table if the client has none for it.
+    Name(String),
     /// A field of the called tool, quoted where a client writes fields so.
     Quoted(&'static str),
     /// A field of another tool, quoted like [`Phrase::Field`].
@@ -161,6 +163,13 @@ impl Advice {
         self
     }
 
+    /// Puts a text before each form.
+    #[must_use]
+    pub(crate) fn prefixed(mut self, text: &str) -> Advice {
+        self.forms.iter_mut().for_each(|form| form.insert(0, text.into()));
+        self
+    }
+
     /// Appends another advice, form by form.
     #[must_use]
     pub fn and(self, other: &Advice) -> Advice {
@@ -187,7 +196,12 @@ impl Advice {
         if self.forms.is_empty() {
             return String::new();
         }
-        self.forms.iter().find_map(|form| written(form, names)).unwrap_or_else(|| NO_TOOLS_ADVICE.to_owned())
+        self.first_for(names).unwrap_or_else(|| NO_TOOLS_ADVICE.to_owned())
+    }
+
+    /// Renders the first form that the client can follow; `None` if it can follow none.
+    pub(crate) fn first_for(&self, names: &dyn Vocabulary) -> Option<String> {
+        self.forms.iter().find_map(|form| written(form, names))
     }
 }
 
@@ -223,6 +237,7 @@ fn written(form: &[Phrase], names: &dyn Vocabulary) -> Option<String> {
         match part {
             Phrase::Text(text) => out.push_str(text),
             Phrase::Tool(name) => out.push_str(&names.tool(name)?),
+            Phrase::Name(name) => out.push_str(names.field(name).as_ref().unwrap_or(name).trim_matches('`')),
             Phrase::Field(name) if !quotes => out.push_str(&names.field(name)?),
             Phrase::Field(name) | Phrase::Quoted(name) => out.push_str(&names.quoted(name)?),
             Phrase::FieldOf(tool, name) => {

@@ -146,7 +146,7 @@ codes! {
     MatchNotFound = "match.not_found", FixCall;
     /// The text to replace occurs several times.
     MatchAmbiguous = "match.ambiguous", Widen;
-    /// The text occurs another number of times than `expected_replacements` says.
+    /// The text occurs another number of times than `expected_replacements` says, or a call about many files says no number.
     MatchCount = "match.count", FixCall;
     /// The language of the file is not known, or the file is too large to be parsed.
     SyntaxUnknown = "syntax.unknown", FixCall;

@@ -17,6 +17,8 @@ pub struct Error(Box<ErrorInner>);
 struct ErrorInner {
     code: Code,
     message: String,
+    /// The message as a value, if it names fields.
+    stated: Option<Advice>,
     evidence: String,
     next: String,
     /// The next step as a value, if it depends on the client.
@@ -117,6 +119,7 @@ impl Error {
         Error(Box::new(ErrorInner {
             code,
             message: message.into(),
+            stated: None,
             evidence: String::new(),
             next: String::new(),
             advice: None,
@@ -126,6 +129,13 @@ impl Error {
             contexts: Vec::new(),
             data: Map::new(),
         }))
+    }
+
+    /// Creates an error whose first line names fields of the call, which each client has under its own names.
+    pub fn about_fields(code: Code, message: Advice) -> Error {
+        let mut error = Error::new(code, message.text());
+        error.0.stated = Some(message);
+        error
     }
 
     /// Appends evidence: lines of the file with numbers, a diff, the offending input.
@@ -153,9 +163,12 @@ impl Error {
         self.0.advice.clone().unwrap_or_else(|| Advice::from(self.next_step()))
     }
 
-    /// Renders the advice with the names of a client.
+    /// Renders the message and the advice with the names of a client.
     #[must_use]
     pub fn rendered_for(mut self, names: &dyn Vocabulary) -> Error {
+        if let Some(message) = self.0.stated.as_ref().and_then(|stated| stated.first_for(names)) {
+            self.0.message = message;
+        }
         if let Some(advice) = &self.0.advice {
             self.0.next = advice.text_for(names);
         }
@@ -330,6 +343,7 @@ impl Error {
     #[must_use]
     pub fn prefixed(mut self, prefix: &str) -> Error {
         self.0.message.insert_str(0, prefix);
+        self.0.stated = self.0.stated.map(|stated| stated.prefixed(prefix));
         self
     }
 

@@ -36,7 +36,7 @@ pub(crate) fn read(line: &[u8]) -> InputLine {
         Ok(Value::Array(messages)) => InputLine::Batch(messages.into_iter().map(one).collect()),
         Ok(value) => one(value),
         Err(error) => InputLine::Fault(
-            ErrorData::parse_error(format!("This line is not JSON: {error}."), None),
+            ErrorData::parse_error(format!("This line cannot be read as JSON: {error}."), None),
             id_scan::of(line),
         ),
     }

@@ -229,12 +229,11 @@ fn spellings(tool: &Tool) -> String {
         return out;
     }
     out.push_str("\nAlso taken, with a note in the reply:\n\n");
-    for row in tool.aliases {
-        let unless = row.unless.map_or(String::new(), |other| format!(" (not beside `{other}`)"));
-        let _ = writeln!(out, "- `{}` as {}{unless}", row.field, quoted(row.others));
-    }
-    for row in tool.entry_aliases {
-        let _ = writeln!(out, "- in `edits`, `{}` as {}", row.field, quoted(row.others));
+    for (place, rows) in [("", tool.aliases), ("in `edits`, ", tool.entry_aliases)] {
+        for row in rows {
+            let unless = row.unless.map_or(String::new(), |other| format!(" (not beside `{other}`)"));
+            let _ = writeln!(out, "- {place}`{}` as {}{unless}", row.field, quoted(row.others));
+        }
     }
     out
 }

@@ -11,7 +11,7 @@ const NOTEBOOK: &str = r#"{"cells": [{"cell_type": "code", "id": "a1", "metadata
 /// Commands that fail, with the exit status, and the beginning of the advice or a part of it.
 const FAILURES: &[(&str, i32, &str)] = &[
     ("read a.txt --limit 0", 2, "Omit --limit, or"),
-    ("read a.txt:99", 10, "Read it with --offset from 1 to 4."),
+    ("read a.txt:99", 10, "Read it with --offset 4 or less."),
     ("read a.py --symbol nope", 10, "Call emend outline a.py to see"),
     ("read a.txt --symbol nope", 15, "Use emend read with --offset and --limit, and emend edit with --old."),
     ("read n.ipynb --cells 9", 10, "Give cell 0"),
@@ -24,6 +24,7 @@ const FAILURES: &[(&str, i32, &str)] = &[
     ("edit a.txt --old same --new other", 11, "give --all"),
     ("edit a.txt --old same --new other --expect 0", 2, "Give --all for"),
     ("edit a.txt --old one --new other --tag zz", 2, "or omit --tag."),
+    ("edit two.ipynb --old x --new y", 15, "Call emend notebook-edit; --source is the whole new source of the cell."),
     ("notebook-edit n.ipynb --source x", 2, "Give --cell or --number, as emend read shows them."),
     ("notebook-edit n.ipynb --source x --mode insert", 2, "Give --type: code"),
     (
@@ -61,6 +62,10 @@ fn errors_name_options_and_arguments() {
     let workspace = TestWorkspace::with("one\nsame\nsame\nend\n");
     workspace.put("a.py", "def one():\n    return 1\n");
     workspace.put("n.ipynb", NOTEBOOK);
+    workspace.put(
+        "two.ipynb",
+        &NOTEBOOK.replace("[{", "[{\"cell_type\": \"raw\", \"metadata\": {}, \"source\": [\"x\"]}, {"),
+    );
     workspace.put("change.diff", "--- a/a.txt\n+++ b/a.txt\n@@ -4 +4 @@\n-end\n+the end  \n");
     workspace.put("nameless.diff", "@@ -4 +4 @@\n-end\n+the end\n");
     workspace.run(&["edit", "a.py", "--old", "return 1", "--new", "return 2"]).exits(0);

@@ -36,6 +36,7 @@ pub mod write;
 pub use call_literal::literal_value;
 pub(crate) use fence::inside_fence;
 
+use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::op::Request;
@@ -43,6 +44,7 @@ use line_parser::{LineParser, ParseOptions, parse_text};
 use schemars::Schema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_path_to_error::Segment;
 use std::ops::Range;
 
 /// Input of a format.
@@ -175,8 +177,17 @@ pub fn format_by_name(name: &str) -> Option<&'static dyn Format> {
 /// Errors: [`Code::CallInvalid`] with the mismatch.
 pub fn from_json<T: DeserializeOwned>(input: FormatInput) -> Result<T> {
     serde_path_to_error::deserialize(object(input)?).map_err(|error| {
-        let path = error.path().to_string();
-        unfit(&path, &error.inner().to_string())
+        let mut place = Vec::new();
+        for segment in error.path() {
+            if !matches!(segment, Segment::Seq { .. }) && !place.is_empty() {
+                place.push(".".into());
+            }
+            place.push(match segment {
+                Segment::Map { key } => Phrase::Name(key.clone()),
+                other => other.to_string().into(),
+            });
+        }
+        unfit(place, &error.inner().to_string())
     })
 }
 
@@ -201,8 +212,8 @@ fn with_path<T: DeserializeOwned>(input: FormatInput) -> Result<(String, T)> {
     let path = value.as_object_mut().and_then(|fields| fields.shift_remove("file_path"));
     match path {
         Some(Value::String(path)) => Ok((path, from_json(FormatInput::Json(value))?)),
-        Some(_) => Err(unfit("file_path", "the path of a file is a string")),
-        None => Err(unfit("file_path", "missing field `file_path`")),
+        Some(_) => Err(unfit(vec![Phrase::Name("file_path".to_owned())], "the path of a file is a string")),
+        None => Err(unfit(Vec::new(), "missing field `file_path`")),
     }
 }
 
@@ -218,8 +229,15 @@ fn path_and(mut schema: Schema) -> Schema {
     schema
 }
 
-fn unfit(path: &str, what: &str) -> Error {
-    let place = if path == "." { String::new() } else { format!(" at `{path}`") };
+/// Creates the error for a value at a place of the input, with what its reader found. No place is the whole input.
+fn unfit(place: Vec<Phrase>, what: &str) -> Error {
+    let mut message = vec![Phrase::from("The input does not fit the tool")];
+    if !place.is_empty() {
+        message.push(" at `".into());
+        message.extend(place);
+        message.push("`".into());
+    }
+    message.push(": ".into());
     // The message of the parser ends with the name of a type of this crate, which is removed.
     let what = what.rsplit_once("expected struct ").map_or_else(
         || what.to_owned(),
@@ -228,7 +246,18 @@ fn unfit(path: &str, what: &str) -> Error {
             None => format!("{head}expected an object"),
         },
     );
-    Error::new(Code::CallInvalid, format!("The input does not fit the tool{place}: {what}."))
+    if what.starts_with("missing field `") || what.starts_with("unknown field `") {
+        for (nth, part) in what.split('`').enumerate() {
+            if nth > 0 {
+                message.push("`".into());
+            }
+            message.push(if nth % 2 == 0 { part.into() } else { Phrase::Name(part.to_owned()) });
+        }
+    } else {
+        message.push(what.into());
+    }
+    message.push(".".into());
+    Error::about_fields(Code::CallInvalid, Advice::new(message))
         .next("Correct that field and send the call again; nothing was changed.")
 }
 
@@ -242,6 +271,10 @@ pub fn malformed(error: &serde_json::Error) -> Error {
             "An escape from \\ud800 to \\udfff is half of a character. Write the character itself, both halves, or \
              leave it out.",
         );
+    }
+    if said.starts_with("recursion limit exceeded") {
+        let message = format!("The input has more nested lists and objects than a call may have: {said}.");
+        return Error::new(Code::CallInvalid, message).next("Send fewer levels; no tool needs more than three.");
     }
     Error::new(Code::CallInvalid, message)
         .next("Send one JSON object; in strings write line ends as \\n, quotes as \\\" and backslashes as \\\\.")
@@ -270,6 +303,7 @@ mod tests {
             (r#"{"file_path":"/a","old_string":"a"}"#, "new_string"),
             (r#"{"file_path":"/a","old_string":7,"new_string":"b"}"#, "invalid type"),
             (r#"{"file_path":"/a","old_string":"\ud800","new_string":"b"}"#, "not valid JSON"),
+            (&"[".repeat(200), "nested"),
         ] {
             let error = super::replace::ReplaceFormat.parse(FormatInput::Text(input.to_owned())).unwrap_err();
             assert!(error.message().contains(part), "{input}: {error}");

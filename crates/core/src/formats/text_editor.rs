@@ -3,6 +3,8 @@
 
 use super::replace::Replacement;
 use super::{Format, FormatInput, FormatSpec};
+use crate::advice;
+use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::locate::line_edits::{AnchorRange, LineEdit, LineTarget};
@@ -10,6 +12,9 @@ use crate::locate::op::{FileAction, FileRequest, Locator, Op, OpOrder, Request, 
 use crate::note::Notes;
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+/// The names of the text to insert. The first version of the tool had `new_str` for it.
+const INSERTED_TEXT: &[&str] = &["insert_text", "new_str"];
 
 /// The format.
 pub struct TextEditor;
@@ -113,11 +118,9 @@ impl Format for TextEditor {
                 )
             }
             EditorCommand::Insert => {
-                // The first version of the tool had `new_str` for the inserted text.
-                single_edit(insertion(
-                    given("insert", "insert_line", insert_line)?,
-                    &given("insert", "insert_text", insert_text.or(new_str))?,
-                )?)
+                let line = given("insert", "insert_line", insert_line)?;
+                let text = insert_text.or(new_str).ok_or_else(|| missing("insert", INSERTED_TEXT))?;
+                single_edit(insertion(line, &text)?)
             }
             EditorCommand::View | EditorCommand::UndoEdit => {
                 return Err(Error::new(Code::CallInvalid, "This command is not an edit.")
@@ -133,17 +136,27 @@ fn single_edit(op: Op) -> FileAction {
     FileAction::Edit { ops: vec![op], order: OpOrder::Together }
 }
 
-fn given<T>(command: &str, field: &str, value: Option<T>) -> Result<T> {
-    value.ok_or_else(|| {
-        Error::new(Code::CallInvalid, format!("The command {command} needs {field}."))
-            .next(format!("Send the call again with {field}; nothing was changed."))
-    })
+fn given<T>(command: &str, field: &'static str, value: Option<T>) -> Result<T> {
+    value.ok_or_else(|| missing(command, &[field]))
+}
+
+/// Creates the error for a command without a field that clients have under one of these names.
+fn missing(command: &str, names: &[&'static str]) -> Error {
+    let message = under_one_of(names, &format!("The command {command} needs "), ".");
+    Error::about_fields(Code::CallInvalid, message)
+        .next(under_one_of(names, "Send the call again with ", "; nothing was changed."))
+}
+
+/// Returns a text about a field that clients have under one of these names.
+fn under_one_of(names: &[&'static str], before: &str, after: &str) -> Advice {
+    names.iter().map(|name| advice![before, Phrase::Field(name), after]).reduce(Advice::or).unwrap_or_default()
 }
 
 fn insertion(line: usize, text: &str) -> Result<Op> {
     let mut text = normalize_text(text);
     if text.is_empty() {
-        return Err(Error::new(Code::EditNoChange, "No changes to make: insert_text is empty.")
+        let message = under_one_of(INSERTED_TEXT, "No changes to make: ", " is empty.");
+        return Err(Error::about_fields(Code::EditNoChange, message)
             .next("Send the lines to insert; no call is needed if the file is already as intended."));
     }
     if !text.ends_with('\n') {

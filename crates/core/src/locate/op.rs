@@ -67,15 +67,6 @@ impl TextNames {
         Some(TextNames { old, new, not_all: names.not_all().into(), are_fields: true, have_ids })
     }
 
-    /// Returns the client's name for a field of a replacement.
-    pub fn name_of<'n>(&'n self, field: &'n str) -> &'n str {
-        match field {
-            "old_string" => &self.old,
-            "new_string" => &self.new,
-            other => other,
-        }
-    }
-
     const fn fields(old: &'static str, new: &'static str, have_ids: bool) -> TextNames {
         TextNames {
             old: Cow::Borrowed(old),

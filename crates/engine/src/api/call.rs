@@ -21,8 +21,7 @@ use std::path::PathBuf;
 impl Tool {
     /// Parses the arguments, runs the tool, and notes how the arguments were understood.
     fn answer(&'static self, call: Call<'_>, input: Value) -> Result<Answer> {
-        let Arguments { mut value, mut notes } =
-            Arguments::read(self, start(call).as_deref(), call.caller.texts.as_ref(), input)?;
+        let Arguments { mut value, mut notes } = Arguments::read(self, start(call).as_deref(), call.names, input)?;
         read_windows_fields(&call, &mut value, &mut notes);
         if notes.is_empty() {
             return self.input.run(call, self.name, value);

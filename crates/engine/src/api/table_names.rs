@@ -15,6 +15,11 @@ pub(super) fn own_name<'f>(tool: &str, field: &'f str) -> &'f str {
     own.map_or(field, |(_, own)| own)
 }
 
+/// Returns the command of the text editor that does what this tool does.
+pub(super) fn editor_command(tool: &str) -> Option<String> {
+    (tool == "write").then(|| "the command create".to_owned())
+}
+
 /// True for a field that a schema has, or has in an entry of `edits`.
 pub(super) fn is_published(name: &str, schema: &Map<String, Value>) -> bool {
     let entry = schema.get("properties").and_then(|it| it.get("edits")?.get("items"));
@@ -29,7 +34,8 @@ pub(crate) struct TableNames(pub(crate) &'static Tool);
 
 impl Vocabulary for TableNames {
     fn tool(&self, name: &str) -> Option<String> {
-        Some(name.to_owned())
+        let command = editor_command(name).filter(|_| self.0.name == EDITOR_TOOL);
+        Some(command.unwrap_or_else(|| name.to_owned()))
     }
 
     fn field(&self, name: &str) -> Option<String> {

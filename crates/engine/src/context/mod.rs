@@ -161,6 +161,8 @@ impl Context {
         for root in store.roots() {
             config = project(&*store, &root.canonical, config, &mut notices);
         }
+        let roots: Vec<&Path> = store.roots().iter().flat_map(|root| [&*root.given, &*root.canonical]).collect();
+        config.note_repeated_roots(&roots);
         notices.extend(config.take_ignored());
         let own = state.directory().and_then(|directory| store.resolve_path(directory).ok());
         let own = own.map(|path| path.absolute().to_owned());

@@ -15,10 +15,12 @@ use crate::tools::outputs::{OutputGroup, text};
 use crate::tools::tool::{Annotations, FieldWords, Tool};
 use crate::tools::tool_input::{AnswerText, ToolInput};
 use crate::tools::words::{EDIT_FORMAT_WORDS, TARGET_FORMAT_WORDS};
+use emendate_core::formats::FormatInput;
 use emendate_core::print::{FileDelta, FileVersions, PrintFormat};
-use emendate_core::{Code, Error, OverlayEntry as _, Result};
+use emendate_core::{Code, Error, OverlayEntry as _, Result, formats};
 use emendate_fs::SafePath;
 use schemars::{JsonSchema, schema_for};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -31,6 +33,12 @@ pub(crate) struct ConvertInput {
     to: String,
     #[serde(flatten)]
     edits: apply::ApplyInput,
+}
+
+/// The field that `convert` has besides those of apply.
+#[derive(Deserialize)]
+struct ConvertTarget {
+    to: String,
 }
 
 /// The fields that the data of a reply may have.
@@ -72,8 +80,9 @@ pub(crate) const INPUT: ToolInput =
 
 /// Runs the tool `convert`. Nothing is written.
 pub(crate) fn convert(call: Call<'_>, tool: &'static str, mut input: Value) -> Result<Answer> {
-    let to = input.as_object_mut().and_then(|fields| fields.shift_remove("to"));
-    let target = PrintFormat::requested(to.as_ref().and_then(Value::as_str).unwrap_or_default())?;
+    let to = input.as_object_mut().and_then(|fields| fields.shift_remove_entry("to"));
+    let ConvertTarget { to } = formats::from_json(FormatInput::Json(Map::from_iter(to).into()))?;
+    let target = PrintFormat::requested(&to)?;
     let (args, options, selection) = parse_input(call, tool, input)?;
     let ParsedEdits { format, request, options, directory } = parse_edits(call, args, options, &selection)?;
     let mut notes = request.notes.clone();

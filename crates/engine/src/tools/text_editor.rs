@@ -20,7 +20,7 @@ use crate::tools::tool_input::{AnswerText, ToolInput};
 use crate::tools::{read, undo};
 use emendate_core::formats::FormatInput;
 use emendate_core::formats::text_editor::{self, EditorCommand, TextEditor, TextEditorInput};
-use emendate_core::{Code, Error, ErrorContext, Result, Vocabulary};
+use emendate_core::{Code, Error, ErrorContext, Result};
 use emendate_fs::{EntryKind, PATH_MAX_BYTES, SafePath};
 use schemars::schema_for;
 use serde_json::{Value, json};
@@ -288,7 +288,6 @@ fn reword_advice(error: Error, args: &TextEditorInput) -> Error {
         {
             "Send a new_str that differs from old_str; no call is needed if the file is already as intended.".to_owned()
         }
-        Code::FileMissing => error.advice().text_for(&EditorCommands),
         Code::OperationMissing => "Make the change with str_replace or insert.".to_owned(),
         _ => return error,
     };
@@ -302,13 +301,4 @@ fn nearest(error: &Error, mut view: Value) -> String {
         return format!("the lines with {view}");
     }
     format!("the file again with {view}")
-}
-
-/// The names of our tools in this tool.
-struct EditorCommands;
-
-impl Vocabulary for EditorCommands {
-    fn tool(&self, name: &str) -> Option<String> {
-        Some(if name == "write" { "the command create" } else { name }.to_owned())
-    }
 }

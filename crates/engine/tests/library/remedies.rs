@@ -74,8 +74,11 @@ fn failing(root: &str) -> Vec<(&'static str, Value)> {
         ),
         ("text_editor", json!({"command": "insert", "path": file("gone.txt"), "insert_line": 1, "insert_text": "x"})),
         ("notebook_edit", json!({"notebook_path": file("n.ipynb"), "cell_id": "none", "new_source": "x"})),
+        ("text_editor", json!({"command": "insert", "path": file("a.txt"), "insert_line": 1})),
+        ("text_editor", json!({"command": "view", "path": file("unread.md")})),
         ("undo", json!({"id": "99"})),
         ("read", json!({"file_path": file("a.txt"), "offset": 99})),
+        ("read", json!({"file_path": file("unread.md")})),
     ];
     first.into_iter().chain(of_entries(root)).chain(of_new_text(root)).chain(of_other_names(root)).collect()
 }
@@ -182,6 +185,11 @@ fn fields(schema: &Value, out: &mut BTreeSet<String>) {
 
 /// Names in advice that the profile does not have.
 fn foreign(advice: &str, offers: &[ToolView]) -> Vec<String> {
+    named_in(advice, foreign_names(offers))
+}
+
+/// Names of tools and fields that the profile does not have.
+fn foreign_names(offers: &[ToolView]) -> BTreeSet<String> {
     let mut known: BTreeSet<String> = offers.iter().map(|offer| offer.name.to_owned()).collect();
     for offer in offers {
         fields(&Value::Object(offer.schema()), &mut known);
@@ -190,7 +198,13 @@ fn foreign(advice: &str, offers: &[ToolView]) -> Vec<String> {
     for tool in TOOLS {
         fields(&Value::Object(tool.schema()), &mut all);
     }
-    let is_named = |name: &String| {
+    all.retain(|name| !known.contains(name));
+    all
+}
+
+/// Those of the names that are in an advice.
+fn named_in(advice: &str, mut names: BTreeSet<String>) -> Vec<String> {
+    names.retain(|name| {
         let quoted = [
             format!("\"{name}\""),
             format!("`{name}`"),
@@ -201,8 +215,8 @@ fn foreign(advice: &str, offers: &[ToolView]) -> Vec<String> {
         let word = |text: &str| text.split(|ch: char| !(ch.is_alphanumeric() || ch == '_')).any(|word| word == name);
         // A name without `_` may be an ordinary word: it counts if it is quoted as a field or called as a tool.
         if name.contains('_') { word(advice) } else { quoted.iter().any(|form| advice.contains(form)) }
-    };
-    all.difference(&known).filter(|name| is_named(name)).cloned().collect()
+    });
+    names.into_iter().collect()
 }
 
 /// The first name of a text to replace that an error has, and neither the call nor its tool.
@@ -321,6 +335,57 @@ fn every_remedy_fits_the_schemas_of_its_profile() {
     for name in ["hosted_apply_patch", "memory", "file_editor", "deepagents"] {
         assert!(check(name, adapter_profile(name).unwrap().views) > 2, "{name}: too few errors");
     }
+}
+
+#[test]
+fn misfit_calls_are_refused_with_the_names_of_the_profile() {
+    let adapters =
+        ["hosted_apply_patch", "memory", "file_editor", "deepagents"].map(|name| adapter_profile(name).unwrap());
+    let fixture = EngineFixture::new();
+    let mut refused = 0;
+    for Profile { name, views, .. } in PROFILES.iter().chain(adapters) {
+        let names = foreign_names(views);
+        for offer in *views {
+            let own = offer.tool_row().schema();
+            let schema = Value::Object(offer.schema());
+            let published = schema["properties"].as_object().unwrap().keys().map(String::as_str);
+            let others = offer.tool_row().aliases.iter().flat_map(|row| row.others.iter().copied());
+            let of_fields = published.chain(others).map(|field| json!({ field: [[1]] }));
+            for input in std::iter::once(json!({})).chain(of_fields) {
+                let reply = offer.call(&fixture.engine, &CallContext::default(), input.clone());
+                let Err(error) = reply.result else { continue };
+                let what = error.message().replace(&format!("`{}`", input_name(&input)), "");
+                let mut foreign = named_in(&format!("{what}\n{}", error.next_step()), names.clone());
+                // Fields that a profile does not publish are accepted under their own names.
+                foreign.retain(|field| own["properties"].get(field).is_none() || offer.published(field).is_some());
+                assert_eq!(foreign, Vec::<String>::new(), "{name} {} {input}: {error}", offer.name);
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 300, "{refused}");
+}
+
+/// The name of the only field of a call.
+fn input_name(input: &Value) -> &str {
+    input.as_object().and_then(|fields| fields.keys().next()).map_or("", String::as_str)
+}
+
+#[test]
+fn advised_line_of_a_read_past_the_end_can_be_read() {
+    let mut followed = 0;
+    for profile in PROFILES.iter().chain(adapter_profile("deepagents")) {
+        let Some(read) = profile.views.iter().find(|offer| offer.tool == "read") else { continue };
+        let fixture = EngineFixture::with("a.txt", "one\ntwo\n");
+        // The adapter of a framework calls the engine with its numbers, which are from 1.
+        let past = json!({ "file_path": fixture.path("a.txt"), "offset": 3 });
+        let error = read.call(&fixture.engine, &CallContext::default(), past).result.unwrap_err();
+        let advised = settings(error.next_step());
+        let last = if profile.name == "deepagents" { 1 } else { 2 };
+        assert_eq!(advised, [("offset".to_owned(), json!(last))], "{}: {error}", profile.name);
+        followed += 1;
+    }
+    assert!(followed > 8);
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub(crate) use crate::api::arguments::aliases::normalize_name;
 pub(crate) use crate::api::arguments::fields::KnownFields;
 use crate::api::arguments::reader::ArgumentReader;
 use crate::tools::tool::Tool;
-use emendate_core::{Code, Error, Notes, Result, TextNames};
+use emendate_core::{Code, Error, Notes, Result, Vocabulary};
 use serde_json::Value;
 use std::path::Path;
 
@@ -32,18 +32,18 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     /// Normalizes the input of a call. Relative paths are resolved against `start`, if that is unambiguous. Errors use the
-    /// client's names of `texts`.
+    /// client's names of fields.
     ///
     /// Errors: `call.invalid` for two spellings that contradict each other, fields that the tool lacks and that would
     /// change the call, and entries of `edits` with missing fields.
     pub(crate) fn read(
         tool: &'static Tool,
         start: Option<&Path>,
-        texts: Option<&TextNames>,
+        names: Option<&dyn Vocabulary>,
         input: Value,
     ) -> Result<Arguments> {
         let schema = tool.known();
-        if schema.fits(&input) && !words::are_spelled_otherwise(tool, &input) {
+        if schema.fits(&input) && !words::are_spelled_otherwise(tool, &input) && !has_other_meaning(tool, &input) {
             return Ok(Arguments { value: input, notes: Notes::new() });
         }
         let mut notes = Notes::new();
@@ -54,10 +54,16 @@ impl Arguments {
         let about_cells =
             tool.name == "edit" && fields.keys().any(|name| CELL_FIELDS.contains(&&*normalize_name(name)));
         let tool = if about_cells { crate::api::tool_table::tool("notebook_edit").unwrap_or(tool) } else { tool };
-        let mut reader = ArgumentReader::new(tool, start, texts, notes);
+        let mut reader = ArgumentReader::new(tool, start, names, notes);
         let value = reader.call(fields)?;
         Ok(Arguments { value, notes: reader.notes() })
     }
+}
+
+/// True if a field of the tool may mean another one, beside the other fields of the call.
+fn has_other_meaning(tool: &Tool, input: &Value) -> bool {
+    let mut rows = tool.aliases.iter().filter(|row| row.unless.is_some_and(|other| input.get(other).is_none()));
+    rows.any(|row| row.others.iter().any(|name| input.get(name).is_some()))
 }
 
 /// Removes wrappers of some clients around the arguments: JSON in a string, an object of its own.

@@ -6,7 +6,7 @@ use crate::api::arguments::{join, words};
 use crate::model::raw_path::PATH_FIELDS;
 use crate::tools::aliases::Alias;
 use crate::tools::tool::Tool;
-use emendate_core::{Code, Error, Notes, Result, TextNames};
+use emendate_core::{Code, Error, Notes, Result, Vocabulary};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -45,16 +45,16 @@ pub(super) struct ArgumentReader<'a> {
     pub(super) tool: &'static Tool,
     pub(super) start: Option<&'a Path>,
     pub(super) notes: Notes,
-    /// Accepted spellings, and ignored fields, each once.
-    spelled: Vec<String>,
+    /// Accepted spellings with their fields, and ignored fields, each once.
+    spelled: Vec<(String, String)>,
     ignored: Vec<String>,
     /// Fields of the tool that were left out because nothing is in them, or because they do not apply.
     empty: Vec<String>,
     inapplicable: Vec<String>,
     /// True if several fields of the object that is being read are lists of texts.
     pub(super) are_lists: bool,
-    /// The client's names of the fields of a replacement.
-    texts: Option<&'a TextNames>,
+    /// The client's names of fields.
+    names: Option<&'a dyn Vocabulary>,
     /// Fields missing in entries.
     missing: Vec<String>,
     /// Paths in entries, with their positions.
@@ -67,11 +67,11 @@ impl<'a> ArgumentReader<'a> {
     pub(super) fn new(
         tool: &'static Tool,
         start: Option<&'a Path>,
-        texts: Option<&'a TextNames>,
+        names: Option<&'a dyn Vocabulary>,
         notes: Notes,
     ) -> ArgumentReader<'a> {
         ArgumentReader {
-            texts,
+            names,
             known: tool.known(),
             tool,
             start,
@@ -90,6 +90,7 @@ impl<'a> ArgumentReader<'a> {
     pub(super) fn call(&mut self, mut fields: Map<String, Value>) -> Result<Value> {
         match self.tool.name {
             "read" => self.lines(&mut fields),
+            "search" => self.is_expression(&mut fields),
             "text_editor" => self.editor(&mut fields),
             "notebook_edit" => self.cell(&mut fields),
             _ => {}
@@ -212,7 +213,8 @@ impl<'a> ArgumentReader<'a> {
                     let value = self.value(value, &known[&field], &join(at, &field), Some(&field))?;
                     let value = self.word(value, &field, at);
                     if !exact {
-                        self.check_alias(&name, &value, &field, &known[&field])?;
+                        let is_given = names.contains(&normalize_name(&field));
+                        self.check_alias(&name, &value, &field, &known[&field], is_given)?;
                         self.spell(&name, &field);
                     }
                     if out.get(&field).is_some_and(|other| *other != value) {
@@ -232,9 +234,12 @@ impl<'a> ArgumentReader<'a> {
         }
         if level == FieldLevel::Entry {
             for field in required.iter().filter(|field| !out.contains_key(**field)) {
-                let named = |field| self.texts.map_or(field, |texts| texts.name_of(field));
-                let has: Vec<&str> = out.keys().map(|field| named(field.as_str())).collect();
-                let field = named(field);
+                if self.missing.len() >= MISSING_MAX {
+                    self.missing.push(String::new());
+                    continue;
+                }
+                let has: Vec<String> = out.keys().map(|field| self.named(field)).collect();
+                let field = self.named(field);
                 let has = if has.is_empty() { "nothing".to_owned() } else { has.join(", ") };
                 self.missing.push(format!("{at}: {field} is missing (the entry has {has})."));
             }
@@ -301,23 +306,39 @@ impl<'a> ArgumentReader<'a> {
         Ok(())
     }
 
+    /// Returns the client's name of a field.
+    fn named(&self, field: &str) -> String {
+        self.names.and_then(|names| names.field(field)).unwrap_or_else(|| field.to_owned())
+    }
+
     /// Accepts another spelling only for a value that fits the field.
-    fn check_alias(&self, name: &str, value: &Value, field: &str, schema: &'static Value) -> Result<()> {
+    fn check_alias(
+        &self,
+        name: &str,
+        value: &Value,
+        field: &str,
+        schema: &'static Value,
+        is_given: bool,
+    ) -> Result<()> {
         if self.known.accepts(value, schema, false) {
             return Ok(());
         }
+        let field = self.named(field);
         Err(Error::new(
             Code::CallInvalid,
             format!("`{name}` is not a field of this tool, and its value does not fit {field}."),
         )
         .evidence(format!("{name}: {}", shortened(value)))
-        .next(format!("Send {field} if that is meant; nothing was changed.")))
+        .next(if is_given {
+            format!("Omit {name}, because the call has {field}; nothing was changed.")
+        } else {
+            format!("Send {field} if that is meant; nothing was changed.")
+        }))
     }
 
     pub(super) fn spell(&mut self, name: &str, field: &str) {
-        let spelling = format!("{name} as {field}");
-        if !self.spelled.contains(&spelling) {
-            self.spelled.push(spelling);
+        if !self.spelled.iter().any(|known| (&*known.0, &*known.1) == (name, field)) {
+            self.spelled.push((name.to_owned(), field.to_owned()));
         }
     }
 
@@ -352,10 +373,11 @@ impl<'a> ArgumentReader<'a> {
         Ok(())
     }
 
-    pub(super) fn notes(self) -> Notes {
-        let mut notes = self.notes;
+    pub(super) fn notes(mut self) -> Notes {
+        let mut notes = std::mem::take(&mut self.notes);
         if !self.spelled.is_empty() {
-            notes.push(format!("Read as they were meant: {}.", self.spelled.join(", ")));
+            let spelled = self.spelled.iter().map(|(name, field)| format!("{name} as {}", self.named(field)));
+            notes.push(format!("Read as they were meant: {}.", spelled.collect::<Vec<String>>().join(", ")));
         }
         for (why, fields) in [
             ("the tool has no such field", &self.ignored),

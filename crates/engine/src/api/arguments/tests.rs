@@ -100,6 +100,15 @@ fn calls_of_other_clients_are_accepted() {
     let anchors =
         value("edit", json!({"file_path": "/r/a", "start_line_text": "a", "end_line_text": "b", "newText": "c"}));
     assert_eq!(anchors["new_text"], "c");
+    for field in ["old_string", "old_str"] {
+        let texts = value("edit", json!({"file_path": "/r/a", field: "a", "new_text": "b"}));
+        assert_eq!(texts, json!({"file_path": "/r/a", "old_string": "a", "new_string": "b"}));
+    }
+    for (switch, literal) in [(json!({"regex": false}), json!(true)), (json!({"is_regex": true}), json!(null))] {
+        let mut input = json!({"path": "/r", "pattern": "f(x"});
+        input.as_object_mut().unwrap().extend(switch.as_object().unwrap().clone());
+        assert_eq!(value("search", input)["literal"], literal, "{switch}");
+    }
     let grok = value("text_editor", json!({"path": "/r/a", "old_str": "a", "new_str": "b", "replace_all": true}));
     assert_eq!(grok["command"], "str_replace");
     assert_eq!(value("check", json!({"path": "a"})), json!({"paths": ["/r/a"]}));
@@ -135,6 +144,8 @@ fn doubtful_fields_are_refused() {
         {"old_string": "a", "new_string": "b"}, {"oldText": "c"}, {}]}),
     );
     let text = error.unwrap_err().to_string();
+    let both = read("search", json!({"pattern": "a", "query": {"text": "b"}})).unwrap_err();
+    assert!(both.next_step().starts_with("Omit query, because the call has pattern"), "{both}");
     assert!(text.contains("edits[1]: new_string is missing") && text.contains("edits[2]: old_string"), "{text}");
     let other = json!({"file_path": "/r/a", "edits": [{"file_path": "/r/b", "old_string": "a", "new_string": "b"}]});
     assert!(read("multi_edit", other).unwrap_err().message().contains("another file"));

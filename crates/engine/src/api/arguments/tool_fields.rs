@@ -25,6 +25,18 @@ impl ArgumentReader<'_> {
         self.notes.push(format!("Lines {from} to {to} were read as offset and limit."));
     }
 
+    /// Reads whether the pattern of a search is an expression, for a client that says that beside the pattern.
+    pub(super) fn is_expression(&mut self, fields: &mut Map<String, Value>) {
+        let switches = ["regex", "isregex", "useregex"];
+        let Some(name) = field_named(fields, &switches).filter(|_| has_field(fields, &["pattern"])) else { return };
+        let Some(is_regex) = fields[&name].as_bool() else { return };
+        fields.shift_remove(&name);
+        if !is_regex && !has_field(fields, &["literal", "fixedstrings"]) {
+            fields.insert("literal".to_owned(), true.into());
+        }
+        self.notes.push(format!("{name} {is_regex} was read as literal {}.", !is_regex));
+    }
+
     /// Determines the command of a text editor, if the other fields leave only one.
     fn command(&mut self, fields: &mut Map<String, Value>) {
         if has_field(fields, &["command"]) {

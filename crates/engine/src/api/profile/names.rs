@@ -1,7 +1,7 @@
 //! Names of tools and fields as published by a profile, for the advice of errors.
 
 use crate::api::profile::{CELL_FIELDS, NOTEBOOK_PATH, NOTEBOOK_TOOL, Profile, ToolView, all_profiles};
-use crate::api::table_names::{EDITOR_TOOL, is_published, own_name, viewed};
+use crate::api::table_names::{EDITOR_TOOL, editor_command, is_published, own_name, viewed};
 use emendate_core::Vocabulary;
 use emendate_core::advice::json_call;
 use serde_json::{Map, Value};
@@ -70,7 +70,8 @@ impl ToolViewNames {
 
 impl Vocabulary for ToolViewNames {
     fn tool(&self, name: &str) -> Option<String> {
-        self.find_view(name).map(|view| view.name.to_owned())
+        let command = self.view.filter(|view| view.tool == EDITOR_TOOL).and_then(|_| editor_command(name));
+        command.or_else(|| self.find_view(name).map(|view| view.name.to_owned()))
     }
 
     fn field(&self, name: &str) -> Option<String> {

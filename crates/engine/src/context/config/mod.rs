@@ -241,23 +241,23 @@ impl Config {
             let what = "a project file cannot allow guarded paths; that part is ignored (see emend trust)";
             self.ignored.push(format!("{}: {what}.", source.origin));
         }
+        let mut ignored = Vec::new();
         for (slot, key, text) in [
             (&mut self.default, "policy.default", &policy.default),
             (&mut self.documentation, "policy.documentation", &policy.documentation),
+            (&mut self.irreversible, "policy.irreversible", &policy.irreversible),
         ] {
-            self.origins.tighten_word(slot, key, text.as_deref(), source)?;
+            if !self.origins.tighten_word(slot, key, text.as_deref(), source)? {
+                ignored.push(key.replace("policy.", "[policy] "));
+            }
         }
+        ignored.iter().for_each(|name| self.note_ignored(name, source));
         for name in &policy.import {
             if name != claude::IMPORT_NAME {
                 let what = format!("policy.import: `{name}` is unknown; there is {}", claude::IMPORT_NAME);
                 return Err(invalid(source.origin, &what));
             }
             self.origins.set(&mut self.imports_claude, "policy.import", Some(true), source);
-        }
-        let irreversible = policy.irreversible.as_deref();
-        self.origins.tighten_word(&mut self.irreversible, "policy.irreversible", irreversible, source)?;
-        if !source.trusted && irreversible == Some("allow") && self.irreversible != PolicyMode::Allow {
-            self.note_ignored("[policy] irreversible", source);
         }
         for (slot, key, most) in [
             (&mut self.max_file, "policy.max_file", policy.max_file),
@@ -274,7 +274,9 @@ impl Config {
     /// Adds validation settings. A project can only make them stricter.
     fn add_checks(&mut self, file: &ConfigFile, source: RuleSource<'_>) -> Result<()> {
         let syntax = file.validate.syntax.as_deref();
-        self.origins.tighten_word(&mut self.strictness, "validate.syntax", syntax, source)?;
+        if !self.origins.tighten_word(&mut self.strictness, "validate.syntax", syntax, source)? {
+            self.note_ignored("[validate] syntax", source);
+        }
         for pattern in &file.validate.skip {
             let rule = PathRule::new(pattern, source)?;
             if source.trusted {
@@ -427,6 +429,17 @@ impl Config {
         self
     }
 
+    /// Notes rules that repeat the absolute path of a root: with one `/` before it, they cover nothing there.
+    pub(crate) fn note_repeated_roots(&mut self, roots: &[&Path]) {
+        let rules = self.deny.iter().chain(&self.ask).chain(&self.allow);
+        for rule in rules.filter(|rule| roots.iter().any(|root| rule.repeats(root))) {
+            self.ignored.push(format!(
+                "{}: `{}` is a path below the root, because it begins with one slash; an absolute path begins with two.",
+                rule.origin, rule.text
+            ));
+        }
+    }
+
     /// Takes the sentences about settings that have no effect.
     pub(crate) fn take_ignored(&mut self) -> Vec<String> {
         std::mem::take(&mut self.ignored)
@@ -505,6 +518,37 @@ mod tests {
             assert!(noted_in_project.contains(&format!("emend.toml: {name} is ignored")), "{noted_in_project}");
         }
         assert!(noted(true).is_empty());
+    }
+
+    #[test]
+    fn looser_settings_of_a_project_are_noted() {
+        let (strict, loose) = ("[policy]\ndocumentation = 'deny'\n", "[policy]\ndocumentation = 'allow'\n");
+        let noted = |first, second, trusted| {
+            let config = Config::default().with_file(first, "user", true).unwrap();
+            config.with_file(second, "emend.toml", trusted).unwrap().take_ignored().concat()
+        };
+        assert!(noted(strict, loose, false).starts_with("emend.toml: [policy] documentation is ignored"));
+        for (first, second, trusted) in
+            [(strict, loose, true), (loose, strict, false), (loose, loose, false), (strict, strict, false)]
+        {
+            assert_eq!(noted(first, second, trusted), "", "{first} {second} {trusted}");
+        }
+    }
+
+    #[test]
+    fn rules_that_repeat_the_root_are_noted() {
+        let noted = |rule: &str| {
+            let mut config =
+                Config::default().with_file(&format!("[policy]\ndeny = ['{rule}']\n"), "f", false).unwrap();
+            config.note_repeated_roots(&[Path::new("/w/p"), Path::new("/")]);
+            config.take_ignored().concat()
+        };
+        for rule in ["/w/p/s/**", "/w/p", "Read(/w/p/s)", "/w/p/(g)/x"] {
+            assert!(noted(rule).contains(&format!("f: `{rule}` is a path below the root")), "{rule}");
+        }
+        for rule in ["//w/p/s/**", "Read(//w/p/s)", "/w/pp/s", "w/p/s", "/s/w/p"] {
+            assert_eq!(noted(rule), "", "{rule}");
+        }
     }
 
     #[test]

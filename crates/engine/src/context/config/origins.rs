@@ -42,7 +42,8 @@ impl Origins {
         Ok(())
     }
 
-    /// Does the same, except that a project can only make the setting stricter.
+    /// Does the same, except that a project can only make the setting stricter. Returns false if its value is looser and
+    /// has no effect.
     ///
     /// Errors: `call.invalid` for an unknown name.
     pub(super) fn tighten_word<W: OptionValue + PartialOrd>(
@@ -51,10 +52,11 @@ impl Origins {
         key: &'static str,
         text: Option<&str>,
         source: RuleSource<'_>,
-    ) -> Result<()> {
-        let value = named(source, key, text)?.filter(|value| source.trusted || *value > *slot);
-        self.set(slot, key, value, source);
-        Ok(())
+    ) -> Result<bool> {
+        let value = named(source, key, text)?;
+        let is_looser = !source.trusted && value.as_ref().is_some_and(|value| *value < *slot);
+        self.set(slot, key, value.filter(|value| source.trusted || *value > *slot), source);
+        Ok(!is_looser)
     }
 
     /// Sets a limit to the value in a file, except that a project can only lower it.

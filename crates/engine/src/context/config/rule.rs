@@ -97,6 +97,13 @@ impl PathRule {
         self.creates
     }
 
+    /// True for a pattern that repeats this absolute path below its base, because it begins with one slash.
+    pub(crate) fn repeats(&self, root: &Path) -> bool {
+        let is_action = !self.text.starts_with('/');
+        let pattern = self.text.find("(/").filter(|_| is_action).map_or(&*self.text, |at| &self.text[at + 1..]);
+        !pattern.starts_with("//") && root.parent().is_some() && Path::new(pattern).starts_with(root)
+    }
+
     /// True when it matches the path, given relative to the root and absolute.
     pub(crate) fn matches(&self, relative: &Path, absolute: &Path) -> bool {
         // Windows has names such as `C:\a`, which a glob cannot contain.

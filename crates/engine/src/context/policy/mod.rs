@@ -144,8 +144,8 @@ enum AccessVerdict {
 }
 
 const ASK_FOR_RULE_CHANGE: &str = "Ask a person to change that rule if this is really wanted.";
-const ASK_FOR_GUARD_CHANGE: &str =
-    "Ask a person; they can allow it with [policy] allow in their own emend.toml, or with --allow on the command line.";
+const ASK_FOR_GUARD_CHANGE: &str = "Ask a person; they can allow it with [policy] allow in their own configuration, \
+    usually ~/.config/emendate/config.toml, or with --allow on the command line.";
 
 /// True for secrets, even if a rule allows them: their contents are never stored.
 pub(crate) fn is_secret(path: &SafePath) -> bool {
@@ -382,7 +382,8 @@ fn is_creation_rule(path: &SafePath, rule: &PathRule) -> bool {
 
 const NO_DOCUMENTATION: &str = "Creating documentation files (*.md, README) requires explicit user request.";
 const IF_DOCUMENTATION: &str = "Focus on code implementation unless specifically asked for docs; a person can allow it with \
-    documentation = \"allow\" or a rule as Write(**/*.md) under [policy] in emend.toml.";
+    a rule as Write(**/*.md) in [policy] allow of their own configuration, usually ~/.config/emendate/config.toml, or with \
+    --allow on the command line.";
 
 /// Applies the rules about creating documentation (seed 000): `None` if the file is not documentation, or a rule allows
 /// it.

@@ -298,7 +298,8 @@ fn page(
             .next(if total == 0 {
                 Advice::named("The file is empty; read it without {offset}.")
             } else {
-                advice!["Read it with ", Phrase::Field("offset"), format!(" from 1 to {total}.")]
+                Advice::named("Read it with {offset=} or less.")
+                    .set("offset", total)
                     .or(format!("Read it from line 1 to {total}."))
             })
             .fact("total_lines", total));

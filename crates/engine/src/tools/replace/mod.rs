@@ -353,10 +353,9 @@ fn too_many() -> Error {
     Error::new(Code::CallTooLarge, format!("More than {REPLACED_FILES_MAX} files would change.")).next(narrower())
 }
 
-/// Checks the expected counts before anything is written. A model was shown none of the files, so it has to state the
-/// counts.
+/// Checks the expected counts before anything is written. A model states the count in place of reads.
 ///
-/// Errors: `match.count`; `read.required` if a model states no count.
+/// Errors: `match.count`, also if a model states no count.
 fn check_counts(caller: &CallContext, args: &ReplaceInput, found: &ReplaceMatches, dry_run: bool) -> Result<()> {
     let (places, files) = (found.total(), found.plans.len());
     if differs(args.expected, places) || differs(args.expected_files, files) {

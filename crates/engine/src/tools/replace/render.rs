@@ -224,8 +224,8 @@ pub(super) fn wrong_count(args: &ReplaceInput, found: &ReplaceMatches) -> Error 
 
 /// Creates the error for a model's call without an expected number.
 pub(super) fn count_required(found: &ReplaceMatches) -> Error {
-    let what = "These files have not been shown, so say how many replacements you expect; nothing was written.";
-    with_counts(Error::new(Code::ReadRequired, what), found).next(
+    let what = "The call does not say how many replacements it expects; nothing was written.";
+    with_counts(Error::new(Code::MatchCount, what), found).next(
         Advice::named(
             "If all of these are meant, send this call again with {expected=}; {dry_run=true} shows the diffs.",
         )

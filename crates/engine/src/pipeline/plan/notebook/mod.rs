@@ -64,11 +64,18 @@ pub(crate) fn refuse_text_edit(call: Call<'_>, path: &SafePath, now: &Snapshot, 
                 fields.shift_remove("new_source");
                 fields.shift_remove("edits");
             }
-            let then = " and in new_source the whole new source of the cell (several: in edits).";
-            Err(error.next(advice_from(&first, vec![Phrase::Call(NOTEBOOK_TOOL, call), then.into()])))
+            let cell = Phrase::Call(NOTEBOOK_TOOL, call);
+            Err(error.next(with_source(|source, edits| {
+                let parts =
+                    [" and in ".into(), source, " the whole new source of the cell (several: in ".into(), edits];
+                advice_from(&first, [vec![cell.clone()], parts.to_vec(), vec![").".into()]].concat())
+            })))
         }
         NotebookEditTarget::Cells(cells) if !cells.is_empty() => {
-            let next = advice_from(&first, vec![tool(), "; new_source is the whole new source of the cell.".into()]);
+            let next = with_source(|source, _| {
+                let is = " is the whole new source of the cell.";
+                advice_from(&first, vec![tool(), "; ".into(), source, is.into()])
+            });
             Err(error.evidence(format!("The edit is about:\n{}", notebook.listed(&cells))).next(next))
         }
         NotebookEditTarget::Cells(_) if notebook.cells().is_empty() => {
@@ -92,6 +99,14 @@ pub(crate) fn refuse_text_edit(call: Call<'_>, path: &SafePath, now: &Snapshot, 
 /// Joins the beginning of the advice with its rest.
 fn advice_from(first: &[Phrase], rest: Vec<Phrase>) -> Advice {
     Advice::new([first.to_vec(), rest].concat())
+}
+
+/// Makes an advice from the names of the fields for the new source and for several edits; a client that does not name
+/// the fields of that tool sends JSON.
+fn with_source(advice: impl Fn(Phrase, Phrase) -> Advice) -> Advice {
+    let [source, edits] = ["new_source", "edits"];
+    let named = |field| Phrase::FieldOf(NOTEBOOK_TOOL, field);
+    advice(named(source), named(edits)).or(advice(source.into(), edits.into()))
 }
 
 /// The target of a text edit of a notebook.
