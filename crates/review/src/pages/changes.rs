@@ -69,12 +69,15 @@ pub(crate) fn scope_page(
         ChangeScope::Between(..) => None,
     };
     let mut main = Html::default();
-    head(&mut main, page, scope, operation.as_ref(), &found, heading);
+    let is_filtered = !words.is_empty();
+    let all = if is_filtered { engine.review().scope_files(&changes, None, 0..0).total } else { found.total };
+    let whole = WholeScope { scope, operation: operation.as_ref(), files: all, versions: changes.versions() };
+    head(&mut main, page, &whole, &found, heading);
     main.raw("<div class=\"changes\">");
     tree::files(&mut main, page, scope, &found);
     main.raw("<div class=\"diffs\">");
     if found.files.is_empty() {
-        let none = if words.is_empty() { "These changes have no file." } else { "No file has such a name." };
+        let none = if !is_filtered { "These changes have no file." } else { "No file has such a name." };
         main.raw("<p class=\"empty\">").text(none).raw("</p>");
     }
     let begun = main.len();
@@ -127,15 +130,20 @@ fn add_link(out: &mut Html, address: &str, label: &str) {
     out.raw("<a").attr("href", address).raw(">").text(label).raw("</a>");
 }
 
+/// All changes of a scope, also those of files that the page does not list.
+struct WholeScope<'a> {
+    scope: &'a ChangeScope,
+    /// The operation, or one of the turn.
+    operation: Option<&'a OperationView>,
+    /// The number of files.
+    files: usize,
+    /// The versions that forms name.
+    versions: String,
+}
+
 /// Adds a description of the changes, and the buttons for all of them.
-fn head(
-    out: &mut Html,
-    page: &PageContext<'_>,
-    scope: &ChangeScope,
-    operation: Option<&OperationView>,
-    found: &ScopeFiles,
-    heading: Option<&str>,
-) {
+fn head(out: &mut Html, page: &PageContext<'_>, whole: &WholeScope<'_>, found: &ScopeFiles, heading: Option<&str>) {
+    let WholeScope { scope, operation, .. } = *whole;
     out.raw("<header class=\"scope\"><div class=\"title\"><h1>");
     match (heading, scope, operation) {
         (Some(heading), ..) => out.text(heading),
@@ -157,7 +165,7 @@ fn head(
         details(out, view);
     }
     out.raw("<div class=\"actions\">");
-    actions(out, page, scope, operation, found.total);
+    actions(out, page, whole);
     out.raw("<span class=\"spring\"></span>");
     view_links(out, page, scope);
     out.raw("</div></header>");
@@ -214,13 +222,8 @@ pub(super) fn add_detail(out: &mut Html, name: &str, value: &str) {
 }
 
 /// Adds the buttons for all of the changes.
-fn actions(
-    out: &mut Html,
-    page: &PageContext<'_>,
-    scope: &ChangeScope,
-    operation: Option<&OperationView>,
-    files: usize,
-) {
+fn actions(out: &mut Html, page: &PageContext<'_>, whole: &WholeScope<'_>) {
+    let WholeScope { scope, operation, files, ref versions } = *whole;
     match (scope, operation) {
         (ChangeScope::Turn(id), _) => {
             let undo = ActionButton {
@@ -230,7 +233,7 @@ fn actions(
                 class: "danger",
                 key: "X",
             };
-            button(out, page, &undo, &[("id", id.as_bytes())]);
+            button(out, page, &undo, &[("id", id.as_bytes()), ("versions", versions.as_bytes())]);
         }
         (ChangeScope::Operation(_), Some(view)) if view.purpose != OperationPurpose::Mark => {
             let undone_by = view.reversal.as_ref().filter(|last| last.is_undone).map(|last| last.by.clone());
@@ -260,8 +263,8 @@ fn actions(
             (ChangeScope::Between(..), files) => format!("Keep all {files} files"),
         };
         let mut fields = scope_fields(scope);
-        fields.push(("on", b"1"));
-        let hint = "Keep every change that is shown here (A)";
+        fields.extend([("versions", versions.as_bytes()), ("on", b"1")]);
+        let hint = "Keep all of these changes, also those that are not on the screen (A)";
         button(out, page, &ActionButton { verb: "keep", label: &label, hint, class: "", key: "A" }, &fields);
     }
     if let Some(view) = operation {

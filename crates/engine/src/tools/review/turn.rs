@@ -65,9 +65,8 @@ pub(crate) fn turn_of(context: &Context, id: &str) -> Result<TurnOperations> {
 /// Returns the operations of a turn that are in effect, the newest first: their reversal restores what was in effect
 /// when it began, as far as they changed it.
 ///
-/// Errors: as [`turn_of`].
-pub(crate) fn effective_operations(context: &Context, id: &str) -> Result<Vec<String>> {
-    let turn = turn_of(context, id)?;
+/// Errors: those of the session store.
+pub(crate) fn effective_operations(context: &Context, turn: &TurnOperations) -> Result<Vec<String>> {
     let mut found: BTreeSet<OperationId> = BTreeSet::new();
     for logged in turn.operations.iter().filter(|logged| logged.owner.is_none()) {
         match reversal_of(context, turn.root, logged)? {
