@@ -493,9 +493,16 @@ async fn many_files_are_sent_as_directories() {
     let files = browser.get(&format!("/part/tree?op={id}&path=wide/4")).await;
     assert_eq!(files.matches("class=\"leaf").count(), 50, "{files}");
     assert!(files.contains(&format!("/op/{id}?start=200#f-")), "{files}");
-    // Without scripts, a link filters.
-    let some = browser.get(&format!("/op/{id}?files=wide/4/")).await;
-    assert_eq!(some.matches("class=\"leaf").count(), 50, "{some}");
+    // Without scripts, a link shows exactly the files of a directory.
+    assert!(folder.contains(&format!("/op/{id}?below=wide/4\"")), "{folder}");
+    for filter in ["files=wide/4/", "below=wide/4"] {
+        let some = browser.get(&format!("/op/{id}?{filter}")).await;
+        assert_eq!(some.matches("class=\"leaf").count(), 50, "{some}");
+    }
+    for below in ["ide/4", "wide/", "WIDE/4"] {
+        let some = browser.get(&format!("/op/{id}?below={below}")).await;
+        assert_eq!(some.contains("No file has such a name."), below != "wide/", "{some}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -60,16 +60,19 @@ pub(crate) fn scope_page(
     let engine = &page.state.engine;
     let words = page.fields.text("files").unwrap_or_default().to_lowercase();
     let start = page.fields.number("start").unwrap_or(0);
-    let wanted = |file: &FileView| path_contains(&file.below_root, &words);
+    let below = page.fields.path("below");
+    let wanted = |file: &FileView| {
+        path_contains(&file.below_root, &words) && below.as_ref().is_none_or(|below| file.below_root.starts_with(below))
+    };
     let part = start..start.saturating_add(FILES_PER_PAGE);
     let changes = page.state.changes(scope)?;
-    let found = engine.review().scope_files(&changes, if words.is_empty() { None } else { Some(&wanted) }, part);
+    let is_filtered = is_filtered(page);
+    let found = engine.review().scope_files(&changes, if is_filtered { Some(&wanted) } else { None }, part);
     let operation = match scope {
         ChangeScope::Operation(id) | ChangeScope::Turn(id) => Some(engine.review().operation(id, 0..0)?),
         ChangeScope::Between(..) => None,
     };
     let mut main = Html::default();
-    let is_filtered = !words.is_empty();
     let all = if is_filtered { engine.review().scope_files(&changes, None, 0..0).total } else { found.total };
     let whole = WholeScope { scope, operation: operation.as_ref(), files: all, versions: changes.versions() };
     head(&mut main, page, &whole, &found, heading);
@@ -77,7 +80,7 @@ pub(crate) fn scope_page(
     tree::files(&mut main, page, scope, &found);
     main.raw("<div class=\"diffs\">");
     if found.files.is_empty() {
-        let none = if !is_filtered { "These changes have no file." } else { "No file has such a name." };
+        let none = if is_filtered { "No file has such a name." } else { "These changes have no file." };
         main.raw("<p class=\"empty\">").text(none).raw("</p>");
     }
     let begun = main.len();
@@ -98,6 +101,11 @@ pub(crate) fn scope_page(
     Ok(frame::page(page, &title, nav_item, &selected, main))
 }
 
+/// True if the page lists only files with some words in their paths, or those below a directory.
+pub(crate) fn is_filtered(page: &PageContext<'_>) -> bool {
+    page.fields.text("files").is_some() || page.fields.path("below").is_some()
+}
+
 /// Adds links to the pages of many files.
 fn pager(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, found: &ScopeFiles, start: usize) {
     if found.total <= FILES_PER_PAGE {
@@ -105,8 +113,9 @@ fn pager(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, found: &Sc
     }
     let scope = scope_address(scope);
     let address = format!("{scope}{}start=", if scope.contains('?') { '&' } else { '?' });
-    let words =
-        page.fields.text("files").map_or(String::new(), |words| format!("&files={}", crate::html::query_text(words)));
+    let words = page.fields.text("files").map(|words| format!("&files={}", crate::html::query_text(words)));
+    let below = page.fields.path("below").map(|below| format!("&below={}", crate::html::query_path(&below)));
+    let words = words.unwrap_or_default() + &below.unwrap_or_default();
     out.raw("<nav class=\"pager\" aria-label=\"Pages of files\">");
     if start > 0 {
         add_link(out, &format!("{address}{}{words}", start.saturating_sub(FILES_PER_PAGE)), "Previous files");
