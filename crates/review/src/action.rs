@@ -190,8 +190,8 @@ fn answered(state: &ReviewState, fields: &Fields, verb: &str) -> Result<ActionDo
         _ => PersonAnswer::Correct { texts: corrected(state, fields, id)? },
     };
     let outcome = state.engine.questions().answer(id, &answer)?;
-    let refused = |code: Code, what: &str, next: &str| {
-        Err(Error::new(code, what.to_owned()).evidence(outcome.text.trim_end().to_owned()).next(next.to_owned()))
+    let refused = |code: Code, what: &'static str, next: &'static str| {
+        Err(Error::new(code, what).evidence(outcome.text.trim_end()).next(next))
     };
     match outcome.kind {
         AnswerOutcomeKind::Declined => Ok(ActionDone::only("Declined; nothing was written.")),
