@@ -32,10 +32,14 @@ function place(element) {
 }
 const placed = ([id, kind, nth], page) => all(kind, id ? page.getElementById(id) ?? page.createElement("i") : page.body)[nth];
 
-// Returns what a reload must not lose: texts that are being written, what was opened and folded, and the focus.
+// What a form is about, such as a version of a file.
+const subject = (field) => (field.form?.matches(".act") ? all("input[type=hidden]:not([name=csrf])", field.form) : []);
+
+// Returns what a reload must not lose: texts that are being written, with what they are about, what was opened and
+// folded, and the focus.
 function begun() {
   const fields = all("textarea, input").filter((field) => !["hidden", "checkbox", "range"].includes(field.type));
-  const texts = fields.filter((field) => field.value !== field.defaultValue).map((field) => [place(field), field.value]);
+  const texts = fields.filter((field) => field.value !== field.defaultValue).map((field) => [place(field), field.value, subject(field)]);
   const open = all("#main details, #timeline details").map((details) => [place(details), details.open]);
   const folded = all(".file.folded").map((file) => file.id);
   const at = document.activeElement;
@@ -48,9 +52,13 @@ function resume({ texts, open, folded, focus, filter }) {
   const changed = filter.filter(([name, value]) => form?.elements[name] && form.elements[name].value !== value);
   for (const [name, value] of changed) form.elements[name].value = value;
   if (changed.length) search(form);
-  for (const [where, value] of texts) {
+  for (const [where, value, about] of texts) {
     const field = placed(where, document);
-    if (field) field.value = value;
+    if (!field) continue;
+    field.value = value;
+    // A new version of the page is about other versions of files, for which the text was not written.
+    for (const input of subject(field)) input.remove();
+    if (about.length) field.form.prepend(...about);
   }
   for (const [where, isOpen] of open) {
     const details = placed(where, document);
@@ -165,12 +173,12 @@ function say(text, kind, { evidence, next, decision, resolve } = {}) {
 // Returns the fields of the action that takes a decision back; none if that needs no button.
 function reversal(sent, result) {
   if (result.operation) return { do: "undo", id: result.operation };
-  if (sent.get("do") !== "keep") return undefined;
-  return { ...Object.fromEntries(sent), on: sent.get("on") === "0" ? "1" : "0" };
+  if (!result.marks) return undefined;
+  return { ...Object.fromEntries(sent), on: sent.get("on") === "0" ? "1" : "0", marks: result.marks };
 }
 
-// Sends an action. After a success the page of `then` is shown, or this one again.
-async function act(fields, then) {
+// Sends an action, perhaps one that takes a decision back. After a success the page of `then` is shown, or this one again.
+async function act(fields, then, takesBack = false) {
   const response = await fetch("/act", {
     method: "POST",
     credentials: "same-origin",
@@ -187,7 +195,7 @@ async function act(fields, then) {
     // Texts that were sent are no longer being written.
     for (const form of all("form.act")) if (form.dataset.sent) form.reset(), form.closest("details")?.removeAttribute("open");
     const decision = reversal(sent, result);
-    if (decision) decisions.push(decision);
+    if (decision && !takesBack) decisions.push(decision);
     if (!(sent.get("do") === "keep" && sent.get("hunk"))) say(result.summary, "", { decision });
   } else {
     say(result.summary, "bad", { evidence: result.evidence, next: result.next, resolve: result.resolve });
@@ -200,12 +208,13 @@ async function act(fields, then) {
 // Takes a decision back, the last one without a name.
 async function undoDecision(decision = decisions.at(-1)) {
   if (!decision) return say("There is no decision of yours to undo in this tab.");
-  decisions.splice(decisions.indexOf(decision), 1);
+  const at = decisions.indexOf(decision);
+  if (at >= 0) decisions.splice(at, 1);
   if (decision.tick) {
     await tick(decision.tick, decision.on);
     return reload();
   }
-  if (await act(decision)) decisions.pop();
+  await act(decision, undefined, true);
 }
 
 document.addEventListener("submit", (event) => {
@@ -266,8 +275,10 @@ async function card(section, address) {
   const page = await get(address);
   const fresh = one(".file", page);
   if (!fresh) return;
+  const before = begun();
   section.replaceWith(document.adoptNode(fresh));
   prepare(document);
+  resume(before);
 }
 
 async function more(link) {

@@ -1,13 +1,15 @@
 //! Actions: the fields of a form become a call of the engine.
 
 use crate::html::query_path;
-use crate::keep;
+use crate::keep::{self, KeptChanges};
+use crate::pages::questions::can_correct;
 use crate::request::Fields;
 use crate::state::ReviewState;
 use crate::view::{scope_of, scope_query};
 use data_encoding::BASE64;
-use emendate::core::{Code, Error, Result};
-use emendate::{Answer, ChangeScope, HunkLines, PersonAnswer, RAW_PATH, ShownChange};
+use emendate::core::advice::NoNames;
+use emendate::core::{CODES, Code, Error, Result};
+use emendate::{Answer, AnswerOutcomeKind, ChangeScope, HunkLines, PersonAnswer, RAW_PATH, ShownChange};
 use emendate_os::ffi::OsStrExt as _;
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
@@ -22,6 +24,15 @@ pub(crate) struct ActionDone {
     pub(crate) summary: String,
     /// The operation of the action, which can be undone.
     pub(crate) operation: Option<String>,
+    /// The marks that a decision to keep set or removed; the same decision about them takes it back.
+    pub(crate) marks: Option<String>,
+}
+
+impl ActionDone {
+    /// An action without an operation.
+    fn only(summary: impl Into<String>) -> ActionDone {
+        ActionDone { summary: summary.into(), operation: None, marks: None }
+    }
 }
 
 impl ActionOutcome {
@@ -50,7 +61,9 @@ impl ActionOutcome {
     pub(crate) fn to_json(&self, state: &ReviewState, fields: &Fields) -> Value {
         let resolve = self.resolve_address(state, fields);
         match &self.0 {
-            Ok(done) => json!({ "ok": true, "summary": done.summary, "operation": done.operation }),
+            Ok(done) => {
+                json!({ "ok": true, "summary": done.summary, "operation": done.operation, "marks": done.marks })
+            }
             Err(error) => json!({
                 "ok": false,
                 "code": error.code().as_str(),
@@ -65,18 +78,19 @@ impl ActionOutcome {
 
 /// Performs the action that the fields of a form name.
 pub(crate) fn run(state: &ReviewState, fields: &Fields) -> ActionOutcome {
-    ActionOutcome(done(state, fields))
+    // The advice names no fields: a person has buttons.
+    ActionOutcome(done(state, fields).map_err(|error| error.rendered_for(&NoNames)))
 }
 
 fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
     let verb = fields.text("do").unwrap_or_default();
     let answer = match verb {
         "undo" => call(state, "undo", json!({ "id": id(fields)?, "any_session": true }), None)?,
-        "undo_turn" => state.engine.review().undo_turn(&state.caller, id(fields)?)?,
+        "undo_turn" => state.engine.review().undo_turn(&state.caller, id(fields)?, versions(fields)?)?,
         "undo_change" | "redo_change" => {
             let (scope, path) = named_file(fields)?;
             let shown = shown_change(fields, &scope, &path)?;
-            let hunk = fields.number("hunk").map(|number| [number]);
+            let hunk = fields.sent_number("hunk")?.map(|number| [number]);
             let hunks = hunk.as_ref().map(|number| &number[..]);
             state.engine.review().reverse_change(&state.caller, shown, hunks, verb == "redo_change")?
         }
@@ -86,32 +100,33 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
         }
         "approve" | "deny" | "correct" => return answered(state, fields, verb),
         "keep" => {
-            let summary = state.relative(&keep::set_kept(state, fields)?);
-            return Ok(ActionDone { summary, operation: None });
+            let KeptChanges { summary, marks } = keep::set_kept(state, fields)?;
+            return Ok(ActionDone { marks: Some(marks), ..ActionDone::only(state.relative(&summary)) });
         }
         "tick" => {
             let name = fields.text("name").ok_or_else(|| incomplete("what was viewed"))?;
             let kept = state.ticks.set(name, fields.flag("on"));
             return match kept {
-                Ok(true) => Ok(ActionDone { summary: "Stored.".to_owned(), operation: None }),
+                Ok(true) => Ok(ActionDone::only("Stored.")),
                 Ok(false) => Err(incomplete("what was viewed")),
                 Err(error) => Err(Error::new(Code::IoFailed, format!("The tick was not stored: {error}."))),
             };
         }
         "comment" => {
-            let (line, text) = (fields.number("line").map(|line| line as u64), fields.sent("text").unwrap_or_default());
+            // An emptied field is a comment on the file.
+            let line = if fields.sent("line") == Some("") { None } else { fields.sent_number("line")? };
+            let (line, text) = (line.map(|line| line as u64), fields.sent("text").unwrap_or_default());
             let comment = state.engine.remarks().add_comment(
                 scope_operation(fields)?,
                 fields.path("path").as_deref(),
                 line,
                 &text.replace("\r\n", "\n"),
             )?;
-            let summary = format!("The comment reaches {} with its next reply.", comment.session);
-            return Ok(ActionDone { summary, operation: None });
+            return Ok(ActionDone::only(format!("The comment reaches {} with its next reply.", comment.session)));
         }
         "delete_comment" => {
             state.engine.remarks().delete_comment(id(fields)?)?;
-            return Ok(ActionDone { summary: "The comment is deleted.".to_owned(), operation: None });
+            return Ok(ActionDone::only("The comment is deleted."));
         }
         "mark" => {
             let name = fields.text("name").ok_or_else(|| incomplete("a name"))?;
@@ -122,11 +137,8 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
             let path = fields.path("path").ok_or_else(|| incomplete("a file"))?;
             // Browsers send the lines of a form with CR LF.
             let text = fields.sent("content").unwrap_or_default().replace("\r\n", "\n");
-            let mut input = json!({ "content": text });
-            if let Some(tag) = fields.text("tag") {
-                input["tag"] = tag.into();
-            }
-            call(state, "write", input, Some(&path))?
+            let tag = fields.text("tag").ok_or_else(|| incomplete("the version of the file"))?;
+            call(state, "write", json!({ "content": text, "tag": tag }), Some(&path))?
         }
         _ => return Err(Error::new(Code::CallInvalid, "There is no such action.").next("Reload the page.")),
     };
@@ -139,7 +151,7 @@ fn edit_lines(state: &ReviewState, fields: &Fields) -> Result<Answer> {
     let shown = shown_change(fields, &scope, &path)?;
     let old = fields.sent("old").ok_or_else(|| incomplete("the lines"))?;
     let new = fields.sent("new").ok_or_else(|| incomplete("the new lines"))?.replace("\r\n", "\n");
-    let lines = HunkLines { first: fields.number("line").ok_or_else(|| incomplete("a line"))?, text: old };
+    let lines = HunkLines { first: fields.sent_number("line")?.ok_or_else(|| incomplete("a line"))?, text: old };
     state.engine.review().correct_lines(&state.caller, shown, lines, &new)
 }
 
@@ -152,11 +164,16 @@ fn named_file(fields: &Fields) -> Result<(ChangeScope, PathBuf)> {
 /// Returns the change that a page showed. The changes of several operations become others while a page is open, so a
 /// form has to say which they were.
 fn shown_change<'f>(fields: &'f Fields, scope: &'f ChangeScope, path: &'f Path) -> Result<ShownChange<'f>> {
-    let versions = fields.text("versions");
-    match (scope, versions) {
-        (ChangeScope::Turn(_) | ChangeScope::Between(..), None) => Err(incomplete("the versions that were shown")),
-        _ => Ok(ShownChange { scope, path, versions }),
-    }
+    let versions = match scope {
+        ChangeScope::Operation(_) => fields.text("versions"),
+        ChangeScope::Turn(_) | ChangeScope::Between(..) => Some(versions(fields)?),
+    };
+    Ok(ShownChange { scope, path, versions })
+}
+
+/// Returns the versions of the changes that a page showed.
+pub(crate) fn versions(fields: &Fields) -> Result<&str> {
+    fields.text("versions").ok_or_else(|| incomplete("the versions that were shown"))
 }
 
 /// Returns the operation that the fields are about.
@@ -173,9 +190,28 @@ fn answered(state: &ReviewState, fields: &Fields, verb: &str) -> Result<ActionDo
         _ => PersonAnswer::Correct { texts: corrected(state, fields, id)? },
     };
     let outcome = state.engine.questions().answer(id, &answer)?;
-    let first_line = outcome.text.lines().next().unwrap_or_default();
-    let summary = if first_line.is_empty() { "Answered.".to_owned() } else { first_line.to_owned() };
-    Ok(ActionDone { summary, operation: outcome.operation })
+    let refused = |code: Code, what: &'static str, next: &'static str| {
+        Err(Error::new(code, what).evidence(outcome.text.trim_end()).next(next))
+    };
+    match outcome.kind {
+        AnswerOutcomeKind::Declined => Ok(ActionDone::only("Declined; nothing was written.")),
+        AnswerOutcomeKind::Written | AnswerOutcomeKind::WrittenBefore | AnswerOutcomeKind::HandedOver => {
+            let first_line = outcome.text.lines().next().filter(|line| !line.is_empty()).unwrap_or("Answered.");
+            Ok(ActionDone { operation: outcome.operation, ..ActionDone::only(state.relative(first_line)) })
+        }
+        AnswerOutcomeKind::AskedAgain => {
+            refused(Code::AccessAsk, "Nothing was written: the call asks again.", "Look at the new question.")
+        }
+        AnswerOutcomeKind::Withdrawn => {
+            refused(Code::ConflictRaced, "Nothing was written: the call did not wait any more.", "Reload the page.")
+        }
+        // The call failed.
+        _ => {
+            let row = CODES.iter().find(|row| Some(row.name) == outcome.code.as_deref());
+            let next = "The agent got this reply. If it calls again, the question is asked again.";
+            refused(row.map_or(Code::IoFailed, |row| row.code), "The change was not written.", next)
+        }
+    }
 }
 
 /// Returns the texts that a person put in place of those of a question. Browsers send lines with CR LF, so the line
@@ -187,9 +223,13 @@ fn corrected(state: &ReviewState, fields: &Fields, id: &str) -> Result<Vec<(Path
     })?;
     let proposed =
         question.files.iter().enumerate().filter_map(|(nth, file)| Some((nth, file, file.proposed.as_ref()?)));
-    Ok(proposed
-        .filter_map(|(nth, file, proposed)| Some((file.path.clone(), read_text(fields, nth, proposed)?)))
-        .collect())
+    proposed
+        .filter(|(_, _, proposed)| can_correct(proposed))
+        .map(|(nth, file, proposed)| match read_text(fields, nth, proposed) {
+            Some(text) => Ok((file.path.clone(), text)),
+            None => Err(incomplete(&format!("the text of {}", emendate::fs::shown(&file.path)))),
+        })
+        .collect()
 }
 
 /// Returns the text that was sent for the file with this number, with the line ends of the proposal.
@@ -215,6 +255,7 @@ fn finished(state: &ReviewState, answer: &Answer) -> ActionDone {
     ActionDone {
         summary: state.relative(text("summary").unwrap_or(first_line)),
         operation: text("operation").map(str::to_owned),
+        marks: None,
     }
 }
 
@@ -224,6 +265,6 @@ fn id(fields: &Fields) -> Result<&str> {
 }
 
 /// The error for a form without a field.
-fn incomplete(what: &str) -> Error {
+pub(crate) fn incomplete(what: &str) -> Error {
     Error::new(Code::CallInvalid, format!("The form does not name {what}.")).next("Reload the page.")
 }

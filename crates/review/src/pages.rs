@@ -24,6 +24,7 @@ use crate::html::Html;
 use crate::respond;
 use crate::view::{PageContext, scope_of};
 use emendate::ChangeScope;
+use emendate::core::advice::NoNames;
 use emendate::core::{Code, Error, Result};
 use emendate_http::HttpResponse;
 use hyper::StatusCode;
@@ -46,12 +47,12 @@ pub(crate) fn show(page: &PageContext<'_>, path: &str) -> HttpResponse {
         ["part", "lines"] => file::lines_part(page),
         ["part", "tree"] => tree::part(page),
         ["part", "timeline"] => timeline::part(page),
-        ["image"] => return image::response(page).unwrap_or_else(|error| failed(page, &error)),
+        ["image"] => return image::response(page).unwrap_or_else(|error| failed(page, error)),
         _ => Err(Error::new(Code::OperationMissing, "There is no such page.").next("Go to the history.")),
     };
     match shown {
         Ok(html) => respond::page(StatusCode::OK, html),
-        Err(error) => failed(page, &error),
+        Err(error) => failed(page, error),
     }
 }
 
@@ -63,7 +64,9 @@ fn between(page: &PageContext<'_>) -> Result<String> {
 }
 
 /// Shows an error as a page.
-fn failed(page: &PageContext<'_>, error: &Error) -> HttpResponse {
+fn failed(page: &PageContext<'_>, error: Error) -> HttpResponse {
+    // The advice names no fields: a person has buttons.
+    let error = error.rendered_for(&NoNames);
     let status = match error.code() {
         Code::OperationMissing | Code::FileMissing => StatusCode::NOT_FOUND,
         Code::InternalBug => StatusCode::INTERNAL_SERVER_ERROR,
@@ -71,7 +74,7 @@ fn failed(page: &PageContext<'_>, error: &Error) -> HttpResponse {
     };
     let mut main = Html::default();
     main.raw("<div class=\"notice bad\">");
-    outcome::explain(&mut main, error);
+    outcome::explain(&mut main, &error);
     main.raw("</div>");
     respond::page(status, frame::page(page, "Not found", frame::NavItem::Other, "", main))
 }

@@ -1,12 +1,13 @@
 //! Fields of queries and forms.
 
+use emendate::core::{Code, Error, Result};
 use emendate_os::ffi::OsStringExt as _;
 use percent_encoding::percent_decode;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Fields of one request.
-const FIELDS_MAX: usize = 64;
+const FIELDS_MAX: usize = 4096;
 
 /// The fields of a query or a form, in order.
 #[derive(Clone, Debug, Default)]
@@ -45,9 +46,22 @@ impl Fields {
         Some(PathBuf::from(OsString::from_vec(bytes.to_vec())))
     }
 
-    /// Returns the number of a field.
+    /// Returns the number of a field of an address.
     pub(crate) fn number(&self, name: &str) -> Option<usize> {
         self.text(name)?.parse().ok()
+    }
+
+    /// Returns the number of a field of a form. Without the field, a form is often about more than one thing, so a
+    /// number that cannot be read is not ignored.
+    ///
+    /// Errors: `call.invalid`.
+    pub(crate) fn sent_number(&self, name: &str) -> Result<Option<usize>> {
+        let Some(bytes) = self.bytes(name) else { return Ok(None) };
+        let sent = String::from_utf8_lossy(bytes);
+        sent.parse().map(Some).map_err(|_| {
+            Error::new(Code::CallInvalid, format!("The field {name} of the form is not a number: `{sent}`."))
+                .next("Reload the page.")
+        })
     }
 
     /// True for a field with the value `1`.

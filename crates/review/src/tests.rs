@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests play the outside world")]
 
 mod changes;
+mod decisions;
 
 use crate::{ReviewListener, ReviewOptions, run_review};
 use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
@@ -140,6 +141,17 @@ impl Browser<'_> {
     }
 }
 
+impl Browser<'_> {
+    /// Presses a button as the script does; returns the result.
+    async fn decide(&self, fields: &str) -> Value {
+        let body = format!("csrf={}&{fields}", self.csrf);
+        let headers = format!("{}{}Accept: application/json\r\n", self.cookie, self.fixture.origin());
+        let answer = self.fixture.talk(&self.fixture.request("POST", "/act", &headers, &body)).await;
+        assert_eq!(status(&answer), "200", "{answer}");
+        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+    }
+}
+
 fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap_or_default()
 }
@@ -185,7 +197,8 @@ async fn buttons_change_the_files() {
     let answer = browser.act(&format!("do=undo_change&op={id}&path={path}")).await;
     assert_eq!(status(&answer), "200", "{answer}");
     assert!(!fixture.get("a.txt").contains("LINE"));
-    let answer = browser.act(&format!("do=undo_turn&id={id}")).await;
+    let form = browser.form(&format!("/turn/{id}"), &[("do", "undo_turn")]).await;
+    let answer = browser.act(&form).await;
     assert_eq!(status(&answer), "200", "{answer}");
     assert!(!std::path::Path::new(&path).exists());
     let undo = answer.split("/op/").nth(1).unwrap().split('"').next().unwrap().to_owned();
@@ -480,9 +493,16 @@ async fn many_files_are_sent_as_directories() {
     let files = browser.get(&format!("/part/tree?op={id}&path=wide/4")).await;
     assert_eq!(files.matches("class=\"leaf").count(), 50, "{files}");
     assert!(files.contains(&format!("/op/{id}?start=200#f-")), "{files}");
-    // Without scripts, a link filters.
-    let some = browser.get(&format!("/op/{id}?files=wide/4/")).await;
-    assert_eq!(some.matches("class=\"leaf").count(), 50, "{some}");
+    // Without scripts, a link shows exactly the files of a directory.
+    assert!(folder.contains(&format!("/op/{id}?below=wide/4\"")), "{folder}");
+    for filter in ["files=wide/4/", "below=wide/4"] {
+        let some = browser.get(&format!("/op/{id}?{filter}")).await;
+        assert_eq!(some.matches("class=\"leaf").count(), 50, "{some}");
+    }
+    for below in ["ide/4", "wide/", "WIDE/4"] {
+        let some = browser.get(&format!("/op/{id}?below={below}")).await;
+        assert_eq!(some.contains("No file has such a name."), below != "wide/", "{some}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

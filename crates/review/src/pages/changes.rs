@@ -60,21 +60,27 @@ pub(crate) fn scope_page(
     let engine = &page.state.engine;
     let words = page.fields.text("files").unwrap_or_default().to_lowercase();
     let start = page.fields.number("start").unwrap_or(0);
-    let wanted = |file: &FileView| path_contains(&file.below_root, &words);
+    let below = page.fields.path("below");
+    let wanted = |file: &FileView| {
+        path_contains(&file.below_root, &words) && below.as_ref().is_none_or(|below| file.below_root.starts_with(below))
+    };
     let part = start..start.saturating_add(FILES_PER_PAGE);
     let changes = page.state.changes(scope)?;
-    let found = engine.review().scope_files(&changes, if words.is_empty() { None } else { Some(&wanted) }, part);
+    let is_filtered = is_filtered(page);
+    let found = engine.review().scope_files(&changes, if is_filtered { Some(&wanted) } else { None }, part);
     let operation = match scope {
         ChangeScope::Operation(id) | ChangeScope::Turn(id) => Some(engine.review().operation(id, 0..0)?),
         ChangeScope::Between(..) => None,
     };
     let mut main = Html::default();
-    head(&mut main, page, scope, operation.as_ref(), &found, heading);
+    let all = if is_filtered { engine.review().scope_files(&changes, None, 0..0).total } else { found.total };
+    let whole = WholeScope { scope, operation: operation.as_ref(), files: all, versions: changes.versions() };
+    head(&mut main, page, &whole, &found, heading);
     main.raw("<div class=\"changes\">");
     tree::files(&mut main, page, scope, &found);
     main.raw("<div class=\"diffs\">");
     if found.files.is_empty() {
-        let none = if words.is_empty() { "These changes have no file." } else { "No file has such a name." };
+        let none = if is_filtered { "No file has such a name." } else { "These changes have no file." };
         main.raw("<p class=\"empty\">").text(none).raw("</p>");
     }
     let begun = main.len();
@@ -95,6 +101,11 @@ pub(crate) fn scope_page(
     Ok(frame::page(page, &title, nav_item, &selected, main))
 }
 
+/// True if the page lists only files with some words in their paths, or those below a directory.
+pub(crate) fn is_filtered(page: &PageContext<'_>) -> bool {
+    page.fields.text("files").is_some() || page.fields.path("below").is_some()
+}
+
 /// Adds links to the pages of many files.
 fn pager(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, found: &ScopeFiles, start: usize) {
     if found.total <= FILES_PER_PAGE {
@@ -102,8 +113,9 @@ fn pager(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, found: &Sc
     }
     let scope = scope_address(scope);
     let address = format!("{scope}{}start=", if scope.contains('?') { '&' } else { '?' });
-    let words =
-        page.fields.text("files").map_or(String::new(), |words| format!("&files={}", crate::html::query_text(words)));
+    let words = page.fields.text("files").map(|words| format!("&files={}", crate::html::query_text(words)));
+    let below = page.fields.path("below").map(|below| format!("&below={}", crate::html::query_path(&below)));
+    let words = words.unwrap_or_default() + &below.unwrap_or_default();
     out.raw("<nav class=\"pager\" aria-label=\"Pages of files\">");
     if start > 0 {
         add_link(out, &format!("{address}{}{words}", start.saturating_sub(FILES_PER_PAGE)), "Previous files");
@@ -127,15 +139,20 @@ fn add_link(out: &mut Html, address: &str, label: &str) {
     out.raw("<a").attr("href", address).raw(">").text(label).raw("</a>");
 }
 
+/// All changes of a scope, also those of files that the page does not list.
+struct WholeScope<'a> {
+    scope: &'a ChangeScope,
+    /// The operation, or one of the turn.
+    operation: Option<&'a OperationView>,
+    /// The number of files.
+    files: usize,
+    /// The versions that forms name.
+    versions: String,
+}
+
 /// Adds a description of the changes, and the buttons for all of them.
-fn head(
-    out: &mut Html,
-    page: &PageContext<'_>,
-    scope: &ChangeScope,
-    operation: Option<&OperationView>,
-    found: &ScopeFiles,
-    heading: Option<&str>,
-) {
+fn head(out: &mut Html, page: &PageContext<'_>, whole: &WholeScope<'_>, found: &ScopeFiles, heading: Option<&str>) {
+    let WholeScope { scope, operation, .. } = *whole;
     out.raw("<header class=\"scope\"><div class=\"title\"><h1>");
     match (heading, scope, operation) {
         (Some(heading), ..) => out.text(heading),
@@ -157,7 +174,7 @@ fn head(
         details(out, view);
     }
     out.raw("<div class=\"actions\">");
-    actions(out, page, scope, operation, found.total);
+    actions(out, page, whole);
     out.raw("<span class=\"spring\"></span>");
     view_links(out, page, scope);
     out.raw("</div></header>");
@@ -214,13 +231,8 @@ pub(super) fn add_detail(out: &mut Html, name: &str, value: &str) {
 }
 
 /// Adds the buttons for all of the changes.
-fn actions(
-    out: &mut Html,
-    page: &PageContext<'_>,
-    scope: &ChangeScope,
-    operation: Option<&OperationView>,
-    files: usize,
-) {
+fn actions(out: &mut Html, page: &PageContext<'_>, whole: &WholeScope<'_>) {
+    let WholeScope { scope, operation, files, ref versions } = *whole;
     match (scope, operation) {
         (ChangeScope::Turn(id), _) => {
             let undo = ActionButton {
@@ -230,7 +242,7 @@ fn actions(
                 class: "danger",
                 key: "X",
             };
-            button(out, page, &undo, &[("id", id.as_bytes())]);
+            button(out, page, &undo, &[("id", id.as_bytes()), ("versions", versions.as_bytes())]);
         }
         (ChangeScope::Operation(_), Some(view)) if view.purpose != OperationPurpose::Mark => {
             let undone_by = view.reversal.as_ref().filter(|last| last.is_undone).map(|last| last.by.clone());
@@ -260,8 +272,8 @@ fn actions(
             (ChangeScope::Between(..), files) => format!("Keep all {files} files"),
         };
         let mut fields = scope_fields(scope);
-        fields.push(("on", b"1"));
-        let hint = "Keep every change that is shown here (A)";
+        fields.extend([("versions", versions.as_bytes()), ("on", b"1")]);
+        let hint = "Keep all of these changes, also those that are not on the screen (A)";
         button(out, page, &ActionButton { verb: "keep", label: &label, hint, class: "", key: "A" }, &fields);
     }
     if let Some(view) = operation {

@@ -25,12 +25,6 @@ pub(crate) fn anchor(view: &FileView) -> String {
     format!("f-{}", hash.get(..12).unwrap_or_default())
 }
 
-/// Returns a text that changes when the content of the file does.
-fn version(view: &FileView) -> String {
-    let Some(after) = view.after else { return "gone".to_owned() };
-    after.version.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Returns the fields that name a file of a scope, for an address.
 pub(crate) fn file_query(scope: &ChangeScope, view: &FileView) -> String {
     format!("{}&path={}", scope_query(scope), query_path(&view.path))
@@ -146,16 +140,16 @@ pub(crate) fn deferred(out: &mut Html, page: &PageContext<'_>, scope: &ChangeSco
 
 /// Begins the element of a file.
 fn start(out: &mut Html, page: &PageContext<'_>, view: &FileView) {
-    out.raw("<section class=\"file\"").attr("id", &anchor(view)).attr("data-version", &version(view));
+    out.raw("<section class=\"file\"").attr("id", &anchor(view)).attr("data-version", &view.versions());
     if is_viewed(page, view) {
         out.raw(" data-viewed=\"1\"");
     }
     out.raw(" tabindex=\"-1\"");
 }
 
-/// True if a person has ticked this version of a file.
+/// True if a person has ticked this change of a file.
 pub(crate) fn is_viewed(page: &PageContext<'_>, view: &FileView) -> bool {
-    page.state.ticks.has(&format!("{}:{}", anchor(view), version(view)))
+    page.state.ticks.has(&format!("{}:{}", anchor(view), view.versions()))
 }
 
 /// Returns a file alone.
@@ -353,9 +347,10 @@ fn one(out: &mut Html, page: &PageContext<'_>, shown: &HunkOfFile<'_>) {
     out.raw("</section>");
 }
 
-/// Returns the name of the tick of a hunk among the changes of several operations: it ends when the file changes.
+/// Returns the name of the tick of a hunk among the changes of several operations: it ends when the file changes, and
+/// is not that of a hunk of another comparison, which may have more lines.
 pub(crate) fn hunk_tick(view: &FileView, hunk: &DiffHunk) -> String {
-    format!("{}:{}:{}-{}", anchor(view), version(view), hunk.old_start, hunk.new_start)
+    format!("{}:{}:{}-{}", anchor(view), view.versions(), hunk.old_start, hunk.new_start)
 }
 
 /// Adds the buttons of a hunk.

@@ -11,7 +11,7 @@ use emendate::core::explain::LineKind;
 use emendate::{PendingQuestion, QuestionFile};
 use serde_json::Value;
 
-/// Lines of a proposal that the page shows.
+/// Lines of a proposal that the page shows at first.
 const LINES_MAX: usize = 2000;
 
 /// Shows the questions.
@@ -43,8 +43,7 @@ fn one(out: &mut Html, page: &PageContext<'_>, question: &PendingQuestion) {
         .raw("</span></h2>");
     let data = question.to_json();
     for (nth, file) in question.files.iter().enumerate() {
-        let patch = data.pointer(&format!("/files/{nth}/structuredPatch"));
-        proposal(out, page, file, patch.and_then(Value::as_array).map_or(&[][..], |hunks| hunks));
+        proposal(out, page, file, &data["files"][nth]);
     }
     out.raw("<div class=\"answers\">");
     let id = question.id.as_bytes();
@@ -58,7 +57,8 @@ fn one(out: &mut Html, page: &PageContext<'_>, question: &PendingQuestion) {
 }
 
 /// Adds a file with the proposed change.
-fn proposal(out: &mut Html, page: &PageContext<'_>, file: &QuestionFile, hunks: &[Value]) {
+fn proposal(out: &mut Html, page: &PageContext<'_>, file: &QuestionFile, data: &Value) {
+    let hunks = data["structuredPatch"].as_array().map_or(&[][..], |hunks| hunks);
     out.raw("<div><h3><bdi>").text(&page.path_below_root(&file.path)).raw("</bdi></h3><p class=\"meta\">");
     out.text(&page.relative(&file.summary))
         .raw(" Asked by the rule <code>")
@@ -71,10 +71,17 @@ fn proposal(out: &mut Html, page: &PageContext<'_>, file: &QuestionFile, hunks: 
     }
     out.raw("<table class=\"diff\"><tbody>");
     let number = |hunk: &Value, name: &str| hunk.get(name).and_then(Value::as_u64).unwrap_or(0);
-    let mut shown = 0;
+    let mut room = if page.fields.flag("full") { usize::MAX } else { LINES_MAX };
+    // An approval is for all of the change, so what is not shown is counted.
+    let mut cut = 0;
+    let mut omitted = number(data, "linesAdded") + number(data, "linesRemoved");
     for hunk in hunks {
         let (mut old, mut new) = (number(hunk, "oldStart"), number(hunk, "newStart"));
-        let lines = lines_of(hunk);
+        let mut lines = lines_of(hunk);
+        omitted = omitted.saturating_sub(lines.iter().filter(|(kind, _)| *kind != LineKind::Kept).count() as u64);
+        cut += lines.len().saturating_sub(room);
+        lines.truncate(room);
+        room -= lines.len();
         let words = compared_words(lines.iter().copied());
         for ((kind, text), changed) in lines.iter().zip(&words) {
             let (class, sign) = match kind {
@@ -82,10 +89,6 @@ fn proposal(out: &mut Html, page: &PageContext<'_>, file: &QuestionFile, hunks: 
                 LineKind::Added => ("add", "+"),
                 LineKind::Kept => ("ctx", ""),
             };
-            shown += 1;
-            if shown > LINES_MAX {
-                break;
-            }
             out.raw("<tr class=\"").raw(class).raw("\"><td class=\"n\"");
             if class != "add" {
                 out.attr("data-n", &old.to_string());
@@ -102,6 +105,14 @@ fn proposal(out: &mut Html, page: &PageContext<'_>, file: &QuestionFile, hunks: 
         }
     }
     out.raw("</tbody></table>");
+    if cut > 0 {
+        out.raw("<p class=\"rest\"><a href=\"/questions?full=1\">Show ").number(cut as u64);
+        out.raw(" more lines of this change</a></p>");
+    }
+    if omitted > 0 {
+        out.raw("<p class=\"notice bad\">").number(omitted);
+        out.raw(" more lines of this change are too many to be shown.</p>");
+    }
 }
 
 /// Returns the lines of a hunk. Those that are no line of the file, such as a remark on its end, are omitted.
@@ -151,7 +162,7 @@ fn correct(out: &mut Html, page: &PageContext<'_>, id: &[u8], files: &[QuestionF
 }
 
 /// True for a text that a form can hold: its line ends are put back, so they must all be the same.
-fn can_correct(proposed: &str) -> bool {
+pub(crate) fn can_correct(proposed: &str) -> bool {
     let (all, crlf) = (proposed.matches('\n').count(), proposed.matches("\r\n").count());
     survives_forms(proposed) && (crlf == 0 || crlf == all)
 }

@@ -28,11 +28,17 @@ pub(crate) fn page(page: &PageContext<'_>) -> Result<String> {
         main.raw("<code>&lt;&lt;&lt;&lt;&lt;&lt;&lt;</code> and <code>|||||||</code>, and as the file has them now, between <code>=======</code> and <code>&gt;&gt;&gt;&gt;&gt;&gt;&gt;</code>. Keep what is right, and remove the markers. ");
     }
     main.raw("Saving writes the file, as an operation that can be undone.</p>");
-    let can_send = survives_forms(&merged.text);
-    if !can_send {
-        main.raw("<p class=\"notice bad\">The text has carriage returns within lines, which a browser would turn into line ends. Resolve the conflict in an editor.</p>");
+    let hindrance = if !survives_forms(&merged.text) {
+        "The text has carriage returns within lines, which a browser would turn into line ends. Resolve the conflict in an editor."
+    } else if !merged.is_writable {
+        "The encoding of the file is not declared, or lacks characters of this text. Declare it in .editorconfig (charset), or resolve the conflict in an editor."
+    } else {
+        ""
+    };
+    if !hindrance.is_empty() {
+        main.raw("<p class=\"notice bad\">").text(hindrance).raw("</p>");
     }
-    if page.state.options.read_only || !can_send {
+    if page.state.options.read_only || !hindrance.is_empty() {
         main.raw("<pre class=\"evidence\">").text(&merged.text).raw("</pre></div>");
     } else {
         main.raw("<form method=\"post\" action=\"/act\" class=\"act wide\"");

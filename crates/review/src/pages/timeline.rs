@@ -13,7 +13,7 @@ const OPERATIONS_PER_PAGE: usize = 60;
 /// Operations that are read for a page that filters.
 const OPERATIONS_SEARCHED_MAX: usize = 600;
 /// Files that an operation of the list names.
-const FILES_NAMED: usize = 12;
+const FILES_NAMED: usize = 1;
 
 /// Adds the list with its filters.
 pub(crate) fn list(out: &mut Html, page: &PageContext<'_>, selected: &str) {
@@ -153,7 +153,12 @@ fn contains_word(view: &OperationView, word: &str) -> bool {
     [&view.id, &view.session, &view.model, &view.tool, &view.format, &view.note]
         .into_iter()
         .any(|text| text.to_lowercase().contains(word))
-        || view.files.iter().any(|file| path_contains(&file.below_root, word))
+        || view.files.iter().any(|file| {
+            [Some(&file.below_root), file.moved_from.as_ref()]
+                .into_iter()
+                .flatten()
+                .any(|path| path_contains(path, word))
+        })
 }
 
 fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<()> {
@@ -165,7 +170,8 @@ fn operations(out: &mut Html, page: &PageContext<'_>, selected: &str) -> Result<
         session: fields.text("session").map(str::to_owned),
         path: fields.path("path").filter(|_| fields.flag("only")),
         most: OPERATIONS_PER_PAGE,
-        files: FILES_NAMED,
+        // A file may be any one of its operation.
+        files: if filter.words.is_empty() { FILES_NAMED } else { usize::MAX },
     };
     let mut shown = Vec::new();
     let mut searched = 0;

@@ -1,6 +1,6 @@
 //! The files of a scope as a tree.
 
-use crate::html::{Html, query_path, query_text};
+use crate::html::{Html, query_path};
 use crate::pages::{changes, file, timeline};
 use crate::view::{PageContext, scope_address, scope_of, scope_query, shown_path};
 use emendate::core::{Code, Error, Result};
@@ -9,7 +9,7 @@ use std::path::{Component, Path};
 
 /// Adds the tree of the files: of all that the page has, or of directories if there are more.
 pub(crate) fn files(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, found: &ScopeFiles) {
-    if found.total < 2 && page.fields.text("files").is_none() {
+    if found.total < 2 && !changes::is_filtered(page) {
         return;
     }
     out.raw("<nav class=\"tree\" aria-label=\"Changed files\"><details open><summary>Files <span class=\"viewed-count\" data-total=\"");
@@ -23,7 +23,7 @@ pub(crate) fn files(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope,
     }
     out.raw("<input type=\"search\" id=\"files\" name=\"files\" placeholder=\"Filter files\"");
     out.attr("value", page.fields.text("files").unwrap_or_default()).raw("></form><ul>");
-    if found.total > changes::FILES_PER_PAGE && page.fields.text("files").is_none() {
+    if found.total > changes::FILES_PER_PAGE && !changes::is_filtered(page) {
         folder(out, page, scope, Path::new(""), true);
     } else {
         listed(out, page, found);
@@ -78,7 +78,7 @@ fn folder(out: &mut Html, page: &PageContext<'_>, scope: &ChangeScope, path: &Pa
             out.raw("</ul></details></li>");
             continue;
         }
-        let only = format!("{address}{sign}files={}", query_text(&format!("{}/", shown_path(below))));
+        let only = format!("{address}{sign}below={}", query_path(below));
         out.raw("</summary><ul><li><a").attr("href", &only).raw(">Show these files</a></li></ul></details></li>");
     }
     for (at, view) in &here.files {

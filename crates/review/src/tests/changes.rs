@@ -13,11 +13,11 @@ impl ServerFixture {
         reply.result.unwrap().data["operation"].as_str().unwrap().to_owned()
     }
 
-    fn put(&self, name: &str, text: &str) {
+    pub(super) fn put(&self, name: &str, text: &str) {
         std::fs::write(self.path(name), text).unwrap();
     }
 
-    fn edit(&self, name: &str, old: &str, new: &str) -> String {
+    pub(super) fn edit(&self, name: &str, old: &str, new: &str) -> String {
         self.agent("edit", json!({ "file_path": self.path(name), "old_string": old, "new_string": new }))
     }
 
@@ -25,14 +25,14 @@ impl ServerFixture {
         self.other("edit", json!({ "file_path": self.path(name), "old_string": old, "new_string": new }))
     }
 
-    fn patch(&self, body: &str) -> String {
+    pub(super) fn patch(&self, body: &str) -> String {
         self.agent("apply", json!({ "input": format!("*** Begin Patch\n{body}\n*** End Patch\n") }))
     }
 }
 
 impl Browser<'_> {
     /// The body of the first form of an address that has all of these fields.
-    async fn form(&self, address: &str, wanted: &[(&str, &str)]) -> String {
+    pub(super) async fn form(&self, address: &str, wanted: &[(&str, &str)]) -> String {
         let page = self.get(address).await;
         let forms = page.split("<form").skip(1).map(fields_of);
         let has = |fields: &[(String, String)]| {
@@ -57,7 +57,7 @@ fn fields_of(form: &str) -> Vec<(String, String)> {
     inputs.collect()
 }
 
-fn lines(count: usize) -> String {
+pub(super) fn lines(count: usize) -> String {
     (1..=count).map(|line| format!("l{line:02}\n")).collect()
 }
 

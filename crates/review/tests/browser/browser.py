@@ -379,6 +379,13 @@ class Tests:
         assert page.locator(".file", has_text="cart.py").get_by_role("button", name="File kept").count() == 1
         page.keyboard.press("u")
         until(page, f"{progress} == '0 of 3 decided'")
+        # What was kept before stays kept if a later decision is taken back.
+        page.keyboard.press("a")
+        until(page, f"{progress} == '1 of 3 decided'")
+        page.get_by_role("button", name="Keep operation (2 files)").click()
+        until(page, f"{progress} == '3 of 3 decided'")
+        page.keyboard.press("u")
+        until(page, f"{progress} == '1 of 3 decided'")
         page.get_by_role("button", name="Keep operation (2 files)").click()
         until(page, f"{progress} == '3 of 3 decided'")
         assert "All changes will be kept." in page.locator("#toast").inner_text()
@@ -422,6 +429,50 @@ class Tests:
         box.locator("xpath=ancestor::form").get_by_role("button").click()
         page.wait_for_selector(".comment:has-text('Use a constant here.')")
         assert page.locator(".write-comment[open]").count() == 0
+        assert page.errors == [], page.errors
+
+    def test_text_belongs_to_the_version_that_it_was_begun_in(self, project):
+        project.put("f.txt", "".join(f"l{line}\n" for line in range(60)))
+        project.emend("edit", "f.txt", "--old", "l8\nl9\n", "--new", "l8\nL9\n")
+        project.emend("edit", "f.txt", "--old", "L9", "--new", "LL9")
+        server = project.serve()
+        page = self.open(server, f"resolve?op=1&path={project.root}/f.txt")
+        text = "".join(f"l{line}\n" for line in range(60)).replace("l9\n", "mine\n")
+        page.locator("#content").fill(text)
+        tag = "document.querySelector('.resolve [name=tag]').value"
+        begun = page.evaluate(tag)
+        project.emend("edit", "f.txt", "--old", "l40", "--new", "WORK OF AN AGENT")
+        until(page, "document.querySelectorAll('.op').length == 3")
+        assert page.evaluate(tag) == begun and page.locator("#content").input_value() == text
+        page.get_by_role("button", name="Save").click()
+        page.wait_for_selector("#toast .bad")
+        assert "WORK OF AN AGENT" in project.get("f.txt") and page.locator("#content").input_value() == text
+        # A text that was not changed is renewed with its version.
+        page.reload()
+        page.wait_for_selector("#content")
+        fresh = page.evaluate(tag)
+        project.emend("edit", "f.txt", "--old", "l50", "--new", "L50")
+        until(page, f"{tag} != '{fresh}' && document.querySelector('#content').value.includes('L50')")
+        page.locator("#content").fill(text)
+        page.get_by_role("button", name="Save").click()
+        until(page, "location.pathname == '/op/1'")
+        assert project.get("f.txt") == text
+
+    def test_comment_on_a_file_that_was_fetched_survives_changes_by_others(self, project):
+        for nth in range(12):
+            project.put(f"f{nth:02}.txt", "".join(f"alpha {line}\n" for line in range(40)))
+        project.emend("replace", "alpha", "ALPHA", ".")
+        page = self.open(project.serve(), "op/1")
+        last = page.locator(".file", has_text="f11.txt")
+        last.scroll_into_view_if_needed()
+        last.locator(".hunk").wait_for()
+        last.locator(".write-comment summary").click()
+        last.locator(".write-comment textarea").fill("Why here?")
+        with page.expect_response(lambda response: "/part/file" in response.url and "f11.txt" in response.url) as fetched:
+            project.emend("write", "new.md", text="new\n")
+        fetched.value.finished()
+        page.wait_for_timeout(200)
+        assert last.locator(".write-comment textarea").input_value() == "Why here?"
         assert page.errors == [], page.errors
 
     def test_words_are_those_of_the_edit(self, project):

@@ -277,12 +277,6 @@ fn differences(
 
 fn compare_operations(call: Call<'_>, from: &str, to: &str, path: Option<&SafePath>, part: FilePart) -> Result<Answer> {
     let of_roots = operations_between(&call, from, to)?;
-    if of_roots.is_empty() {
-        return Err(Error::new(Code::CallInvalid, "The first operation is not before the second one.").next(
-            Advice::named("Give the older one as {id}, the newer one as {to}; both of one root.")
-                .or("Give the older one first; both of one root."),
-        ));
-    }
     let mut changed = merged_changes(&of_roots, path);
     let none = if changed.is_empty() { "No file differs between the two.\n" } else { "" };
     let root = changed.first().map_or(0, |(root, _)| *root);
@@ -300,7 +294,7 @@ fn compare_operations(call: Call<'_>, from: &str, to: &str, path: Option<&SafePa
 /// Returns the operations between two moments, the newest first, for each root that has both in this order. If the second
 /// one is `now`, changes by others are recorded before.
 ///
-/// Errors: as [`find_moment`]; those of the session store.
+/// Errors: as [`find_moment`]; `call.invalid` if no root has them in this order; those of the session store.
 pub(crate) fn operations_between(context: &Context, from: &str, to: &str) -> Result<Vec<(usize, Vec<LogEntry>)>> {
     let is_now = to == NOW_NAME;
     let start = find_moment(context, from)?;
@@ -308,6 +302,12 @@ pub(crate) fn operations_between(context: &Context, from: &str, to: &str) -> Res
     let spans = start.0.into_iter().zip(end.0).enumerate();
     let spans = spans.filter_map(|(root, (start, end))| Some((root, start?, end?)));
     let spans: Vec<(usize, u64, u64)> = spans.filter(|(_, start, end)| start <= end).collect();
+    if spans.is_empty() {
+        return Err(Error::new(Code::CallInvalid, "The first operation is not before the second one.").next(
+            Advice::named("Give the older one as {id}, the newer one as {to}; both of one root.")
+                .or("Give the older one first; both of one root."),
+        ));
+    }
     if is_now {
         // First for all roots: the log of one may have changes of files of another.
         for (root, start, _) in &spans {

@@ -14,6 +14,7 @@ use crate::tools::review::scope::{ChangeScope, ScopeChanges};
 use crate::tools::undo::file_states::{side_content, text_sides, with_same_codec};
 use crate::tools::undo::hunks::{HunkSides, HunkState};
 use emendate_core::explain::{self, DiffHunk, HunkWords, LineKind};
+use emendate_core::whole_text::whole_change;
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot, merge_with_markers};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileState};
@@ -150,8 +151,6 @@ impl Review<'_> {
                 return Err(Error::new(Code::CallInvalid, what)
                     .next("Resolve the conflict on the page of one of its operations."));
             }
-            let side = |moment| Snapshot::open(content(&call, scope, path, moment)?, None);
-            let (before, after) = (side(OperationSide::Before)?, side(OperationSide::After)?);
             let safe_path = call.resolve_no_follow(path, Access::Write)?;
             let now = call.load_file(&safe_path, None)?.ok_or_else(|| {
                 Error::new(Code::OperationMissing, format!("{} is gone.", safe_path.shown()))
@@ -161,9 +160,16 @@ impl Review<'_> {
                 let what = format!("{} has more than {RESOLVED_BYTES_MAX} bytes.", safe_path.shown());
                 return Err(Error::new(Code::FileTooLarge, what).next("Resolve the conflict in an editor."));
             }
+            let side = |moment| Ok(with_same_codec(&now.snapshot, content(&call, scope, path, moment)?));
+            let (before, after) = (side(OperationSide::Before)?, side(OperationSide::After)?);
+            if [&before, &after, &now.snapshot].iter().any(|it| it.is_binary()) {
+                let what = format!("{} is not text.", safe_path.shown());
+                return Err(Error::new(Code::ContentBinary, what).next("Restore a version of it."));
+            }
             let text = merge_with_markers(after.text(), before.text(), now.snapshot.text());
             let conflicts = text.lines().filter(|line| line.starts_with("<<<<<<< ")).count();
-            Ok(Resolution { text, conflicts, tag: now.snapshot.id().tag().to_string() })
+            let is_writable = whole_change(&now.snapshot, &text).is_ok();
+            Ok(Resolution { text, conflicts, tag: now.snapshot.id().tag().to_string(), is_writable })
         })
     }
 }
@@ -291,4 +297,6 @@ pub struct Resolution {
     pub conflicts: usize,
     /// The version of the file, for the call that writes the result.
     pub tag: String,
+    /// False if the encoding of the file is not certain, or cannot represent the text.
+    pub is_writable: bool,
 }

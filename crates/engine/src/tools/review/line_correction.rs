@@ -14,7 +14,7 @@ use crate::tools::review::Review;
 use crate::tools::review::reversal::{FoundChange, ShownChange};
 use crate::tools::undo::file_states::{lines_then, logged_place, side_content, with_same_codec};
 use emendate_core::line_edits::LineMap;
-use emendate_core::{ChangeSet, Code, Error, Result, Snapshot, Splice};
+use emendate_core::{ChangeSet, Code, Error, Result, Snapshot, TextEdit, resolve_texts};
 use emendate_fs::SafePath;
 use std::iter::once;
 
@@ -132,15 +132,13 @@ fn plan_correction(call: Call<'_>, place: &SafePath, lines: LocatedLines, text: 
     let span = snapshot.lines().span_of(snapshot.text(), first, first + count - 1);
     let is_ended = snapshot.text()[span.range()].ends_with('\n');
     let new = if is_ended && !text.is_empty() { format!("{text}\n") } else { text.to_owned() };
-    let splice = Splice::new(snapshot.raw_span(span), snapshot.encode_for(span, &new)?, 0);
-    let whole = ChangeSet::new(snapshot, [splice])
-        .map_err(|_| Error::new(Code::InternalBug, "One replacement overlaps itself."))?;
-    let changes = ChangeSet::diff(snapshot, &with_same_codec(snapshot, whole.apply(snapshot)));
-    if changes.is_empty() {
+    if snapshot.text()[span.range()] == new {
         return Err(Error::new(Code::EditNoChange, "The lines are already as you wrote them.")
             .evidence(place.shown())
             .next("Nothing is left to do."));
     }
+    // What stays as it is needs no encoding.
+    let changes = resolve_texts(snapshot, &[TextEdit { span, text: new }])?.changes;
     let known = lines_then(call, place, snapshot, &changes);
     Ok(FilePlan::edit(place.clone(), now, without_ops(changes), known))
 }

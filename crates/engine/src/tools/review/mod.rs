@@ -16,6 +16,8 @@ use crate::context::call::Call;
 use crate::model::call_context::CallContext;
 use crate::model::reply::Answer;
 use crate::session::refusals;
+use crate::tools::review::scope::{ChangeScope, changes_of};
+use crate::tools::review::turn::{TurnOperations, effective_operations, turn_of};
 use crate::tools::review::workspace::{below_root, workspace_names};
 use crate::tools::undo;
 use emendate_core::Result;
@@ -50,10 +52,18 @@ impl Review<'_> {
         safe_path.is_ok_and(|safe_path| large::is_large(self.context, &safe_path))
     }
 
-    /// Undoes everything of the turn that an operation belongs to, in all of its files or none.
+    /// Undoes everything of the turn that an operation belongs to, in all of its files or none. `versions` are those
+    /// that a person saw, as [`ScopeChanges::versions`] named them.
     ///
-    /// Errors: those of `undo`.
-    pub fn undo_turn(&self, caller: &CallContext, id: &str) -> Result<Answer> {
-        Call::new(self.context, caller).metered(|call| undo::undo_turn(call, id))
+    /// Errors: `conflict.raced` if the turn has other changes by now; those of `undo`.
+    pub fn undo_turn(&self, caller: &CallContext, id: &str, versions: &str) -> Result<Answer> {
+        Call::new(self.context, caller).metered(|call| {
+            let turn = turn_of(&call, id)?;
+            let of_roots = [(turn.root, turn.operations)];
+            changes_of(&ChangeScope::Turn(id.to_owned()), &of_roots).check_shown(None, versions)?;
+            let [(root, operations)] = of_roots;
+            let ids = effective_operations(&call, &TurnOperations { root, operations, ..turn })?;
+            undo::undo_turn(call, id, ids)
+        })
     }
 }

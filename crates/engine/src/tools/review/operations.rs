@@ -159,11 +159,20 @@ impl FileView {
     /// Returns a name for the two versions that differ: the change of a file in a scope is another one as soon as it is
     /// different.
     pub fn versions(&self) -> String {
-        let name = |state: Option<FileStateView>| {
-            state.map_or_else(|| "none".to_owned(), |it| format!("{}.{:o}", HEXLOWER.encode(&it.version), it.mode))
-        };
-        format!("{}-{}", name(self.before), name(self.after))
+        name_versions(self.before, self.after)
     }
+}
+
+/// Returns the same name as [`FileView::versions`].
+pub(crate) fn versions_of(file: &FileChange) -> String {
+    name_versions(file.before.map(state_view), file.after.map(state_view))
+}
+
+fn name_versions(before: Option<FileStateView>, after: Option<FileStateView>) -> String {
+    let name = |state: Option<FileStateView>| {
+        state.map_or_else(|| "none".to_owned(), |it| format!("{}.{:o}", HEXLOWER.encode(&it.version), it.mode))
+    };
+    format!("{}-{}", name(before), name(after))
 }
 
 impl Review<'_> {

@@ -8,9 +8,8 @@ use crate::model::reply::Answer;
 use crate::tools::history::in_one_list;
 use crate::tools::review::Review;
 use crate::tools::review::difference::{FileDifference, difference_of};
-use crate::tools::review::operations::file_view;
 use crate::tools::review::scope::{ChangeScope, changes_of, operations_of};
-use crate::tools::review::turn::effective_operations;
+use crate::tools::review::turn::{effective_operations, turn_of};
 use crate::tools::undo::file_states::is_regular;
 use crate::tools::undo::hunks::change_merged_hunks;
 use crate::tools::undo::select::{self, OperationRef};
@@ -52,11 +51,8 @@ impl ShownChange<'_> {
         let of_roots = operations_of(&call, self.scope)?;
         let changes = changes_of(self.scope, &of_roots);
         let (root, file) = changes.of(self.path)?.clone();
-        if self.versions.is_some_and(|versions| versions != file_view(&call, &file).versions()) {
-            let what = format!("The changes of {} are not those that were shown.", emendate_fs::shown(self.path));
-            return Err(Error::new(Code::ConflictRaced, what)
-                .evidence("Since then, other operations on the file became part of them.")
-                .next("Look at the changes as they are now, and decide again."));
+        if let Some(versions) = self.versions {
+            changes.check_shown(Some(self.path), versions)?;
         }
         let touches = |logged: &LogEntry| logged.operation.files.iter().any(|of| of.path == file.path);
         let operations = in_one_list(&of_roots).into_iter().filter(|(_, logged)| touches(logged));
@@ -161,7 +157,7 @@ fn reverse_merged(call: Call<'_>, shown: ShownChange<'_>, found: FoundChange, re
 fn effective_entries(call: Call<'_>, id: &str) -> Result<(usize, Vec<LogEntry>)> {
     let mut of_root = 0;
     let mut entries = Vec::new();
-    for id in effective_operations(&call, id)? {
+    for id in effective_operations(&call, &turn_of(&call, id)?)? {
         let (root, logged) = select::operation(&call, OperationRef::read_name(&id)?)?;
         of_root = root;
         entries.push(logged);

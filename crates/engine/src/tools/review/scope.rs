@@ -6,11 +6,11 @@ use crate::tools::history::operation_list::{from_its_source, visible_files};
 use crate::tools::history::{in_one_list, merged_changes, operations_between};
 use crate::tools::remarks::{Comment, ReviewedFile, remarks_on};
 use crate::tools::review::Review;
-use crate::tools::review::operations::{FileView, file_view};
+use crate::tools::review::operations::{FileView, file_view, versions_of};
 use crate::tools::review::turn::turn_of;
 use crate::tools::review::workspace::below_root;
 use crate::tools::undo::select::{self, OperationRef};
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Code, ContentId, Error, Result};
 use emendate_history::{FileChange, FileState, LogEntry, OperationId};
 use emendate_os::ffi::OsStrExt as _;
 use std::collections::{HashMap, HashSet};
@@ -72,6 +72,32 @@ impl ScopeChanges {
     /// too, so its hunks are not those of the turn.
     pub fn has_changes_by_others(&self, path: &Path) -> bool {
         self.shared.contains(path.as_os_str().as_bytes())
+    }
+
+    /// Returns a name for the versions of all files before and after the changes.
+    pub fn versions(&self) -> String {
+        let named: Vec<(&[u8], String)> =
+            self.changes.iter().map(|(_, file)| (&*file.path, versions_of(file))).collect();
+        // No path has a NUL.
+        ContentId::of_pieces(named.iter().flat_map(|(path, versions)| [path, &b"\0"[..], versions.as_bytes(), b"\0"]))
+            .to_string()
+    }
+
+    /// Checks that the changes of a file, or of all files, are those that a person saw, as
+    /// [`FileView::versions`] or [`ScopeChanges::versions`] named them.
+    ///
+    /// Errors: `operation.not_found` for a file that is not among them; `conflict.raced` if they are others now.
+    pub fn check_shown(&self, path: Option<&Path>, versions: &str) -> Result<()> {
+        let (of, now) = match path {
+            Some(path) => (format!(" of {}", emendate_fs::shown(path)), versions_of(&self.of(path)?.1)),
+            None => (String::new(), self.versions()),
+        };
+        if now == versions {
+            return Ok(());
+        }
+        Err(Error::new(Code::ConflictRaced, format!("The changes{of} are not those that were shown."))
+            .evidence("Since then, other operations became part of them.")
+            .next("Look at the changes as they are now, and decide again."))
     }
 
     /// Finds the change of a file.

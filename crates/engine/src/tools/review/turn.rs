@@ -64,11 +64,10 @@ pub(crate) fn turn_of(context: &Context, id: &str) -> Result<TurnOperations> {
 /// Returns the operations, the newest first, whose undo takes back everything that a turn did, also if others brought it
 /// back.
 ///
-/// Errors: as [`turn_of`].
-pub(crate) fn effective_operations(context: &Context, id: &str) -> Result<Vec<String>> {
-    let TurnOperations { root, after, operations } = turn_of(context, id)?;
-    let ids: BTreeSet<OperationId> = operations.iter().map(|logged| logged.id).collect();
+/// Errors: those of the session store, and `call.invalid` if an undo would have to be taken back in part.
+pub(crate) fn effective_operations(context: &Context, turn: &TurnOperations) -> Result<Vec<String>> {
+    let ids: BTreeSet<OperationId> = turn.operations.iter().map(|logged| logged.id).collect();
     let is_own = |it: EffectDecision| ids.contains(&it.by) || ids.contains(&it.edit);
-    let undone = operations_without(context, root, &operations, after, is_own)?;
+    let undone = operations_without(context, turn.root, &turn.operations, turn.after, is_own)?;
     Ok(undone.iter().map(|logged| logged.id.to_string()).collect())
 }

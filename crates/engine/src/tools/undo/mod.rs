@@ -33,7 +33,6 @@ use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::aliases::{FILE_NAMES, alias};
 use crate::tools::history::operation_list::tool_name;
 use crate::tools::outputs::{CHANGED_FILE, SEVERAL_FILES};
-use crate::tools::review::turn::effective_operations;
 use crate::tools::tool::{Annotations, REST_OF_FILES, Tool};
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::carried::MovedFile;
@@ -119,11 +118,10 @@ fn undo_answer(call: Call<'_>, origin: CallOrigin<'_>, args: &UndoInput, raw: Op
     Ok(undo_operations(call, origin, args, raw)?.into_answer(&call, dry_run, ""))
 }
 
-/// Undoes everything of the turn that an operation belongs to.
+/// Undoes the operations in effect of the turn that an operation belongs to.
 ///
-/// Errors: `operation.not_found` if nothing of it is in effect; those of an undo.
-pub(crate) fn undo_turn(call: Call<'_>, id: &str) -> Result<Answer> {
-    let ids = effective_operations(&call, id)?;
+/// Errors: `operation.not_found` if there are none; those of an undo.
+pub(crate) fn undo_turn(call: Call<'_>, id: &str, ids: Vec<String>) -> Result<Answer> {
     if ids.is_empty() {
         return Err(Error::new(Code::OperationMissing, "Nothing of this turn is in effect.")
             .next("Redo what undid it, if it is wanted again."));
