@@ -158,9 +158,11 @@ These are the tools of `emend call`, `emend serve --ndjson` and `emend mcp`. Thi
 Small mistakes in arguments are corrected, and the reply names each correction: other spellings of a field (listed
 below; capitals, `_` and `-` never matter), numbers and truth values as text, a list as a string or as its only entry,
 arguments inside a field such as `arguments`, another spelling of a fixed word (`insertAfter`), and relative paths if
-there is one root. Fields that the tool has no use for are ignored. Nothing is guessed: two spellings that contradict
-each other, a misspelt field, and a field of another tool that would change the call are refused before anything is read
-or written.
+there is one root. Fields that no tool has are ignored. Nothing is guessed: two spellings that contradict each other
+are refused before anything is read or written. A tool that changes files also refuses a misspelt field, a field of
+another tool, and a few words that ask for something else in other clients (`check`, `append`, `occurrence`). `null`,
+`false` and empty values ask for nothing; remarks (`description`) change nothing, and neither does a word for what the
+tool does anyway, such as the `command` `str_replace` for `edit`.
 ";
 
 fn tools(_: &Repo) -> String {

@@ -123,8 +123,11 @@ impl Format for NotebookEdit {
 /// Returns the edits of a call: the single one, or the list.
 fn together(one: CellEditInput, edits: Option<Vec<CellEditInput>>) -> Result<Vec<CellEditInput>> {
     let Some(edits) = edits else { return Ok(vec![one]) };
-    let CellEditInput { cell_id, cell_number, new_source, cell_type, edit_mode, clear_outputs } = one;
-    let named = cell_id.is_some() || cell_number.is_some();
+    let named = one.cell_id.is_some() || one.cell_number.is_some();
+    if named && edits.is_empty() {
+        return Ok(vec![one]);
+    }
+    let CellEditInput { new_source, cell_type, edit_mode, clear_outputs, .. } = one;
     if named || new_source.is_some() || cell_type.is_some() || edit_mode.is_some() {
         return Err(
             wrong("edits is given together with the fields of a single edit.").next("Put all of them into edits.")
@@ -154,7 +157,8 @@ fn op(edit: CellEditInput) -> Result<Op> {
         CellEditMode::Insert => CellAction::Insert,
         CellEditMode::Delete => CellAction::Delete,
     };
-    let cell = match (edit.cell_id, edit.cell_number) {
+    // An empty id names no cell.
+    let cell = match (edit.cell_id.filter(|id| !id.is_empty()), edit.cell_number) {
         (Some(id), None) => Some(CellName::Id(id)),
         (None, Some(number)) => Some(CellName::Number(number)),
         (None, None) if act == CellAction::Insert => None,
@@ -206,7 +210,11 @@ mod tests {
             (json!({"cell_id": "a"}), "new_source is missing"),
             (json!({"cell_id": "a", "edit_mode": "delete", "new_source": "a"}), "delete takes no"),
             (json!({"cell_id": "a", "edit_mode": "insert", "new_source": "a"}), "needs a type"),
-            (json!({"cell_id": "a", "new_source": "a", "edits": []}), "together with"),
+            (json!({"cell_id": "", "new_source": "a"}), "names no cell"),
+            (
+                json!({"cell_id": "a", "new_source": "a", "edits": [{"cell_id": "b", "new_source": "b"}]}),
+                "together with",
+            ),
             (json!({"edits": []}), "no edits"),
             (json!({"cell_id": "a", "new_source": "a", "cell_type": "heading"}), "heading"),
             (json!({"edits": [{"cell_number": -1, "new_source": "a"}]}), "edits[0].cell_number"),
@@ -215,6 +223,19 @@ mod tests {
             input["notebook_path"] = "/a.ipynb".into();
             let error = NotebookEdit.parse(FormatInput::Json(input)).unwrap_err();
             assert!(error.to_string().contains(part), "{edit}: {error}");
+        }
+    }
+
+    #[test]
+    fn empty_fields_request_nothing() {
+        for edit in [
+            json!({"cell_id": "a", "new_source": "x", "edits": []}),
+            json!({"cell_id": "", "cell_number": 1, "new_source": "x", "edits": null}),
+            json!({"cell_id": "", "cell_type": "code", "edit_mode": "insert", "new_source": "x"}),
+        ] {
+            let mut input = edit.clone();
+            input["notebook_path"] = "/a.ipynb".into();
+            assert!(NotebookEdit.parse(FormatInput::Json(input)).is_ok(), "{edit}");
         }
     }
 }

@@ -71,11 +71,72 @@ pub struct TextEditorInput {
     pub view_range: Option<[i64; 2]>,
 }
 
+impl EditorCommand {
+    /// The word in calls.
+    fn word(self) -> &'static str {
+        match self {
+            EditorCommand::View => "view",
+            EditorCommand::Create => "create",
+            EditorCommand::StrReplace => "str_replace",
+            EditorCommand::Insert => "insert",
+            EditorCommand::UndoEdit => "undo_edit",
+        }
+    }
+}
+
+impl TextEditorInput {
+    /// Returns the fields that request something, but of another command.
+    pub fn fields_of_other_commands(&self) -> Vec<&'static str> {
+        use EditorCommand::{Create, Insert, StrReplace, View};
+        let is_text = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+        let takes = |commands: &[EditorCommand]| commands.contains(&self.command);
+        // The first version of the tool had `new_str` for the inserted text.
+        let takes_new_str = takes(&[StrReplace]) || takes(&[Insert]) && !is_text(&self.insert_text);
+        let fields = [
+            ("file_text", !takes(&[Create]) && is_text(&self.file_text)),
+            ("overwrite", !takes(&[Create]) && self.overwrite == Some(true)),
+            ("old_str", !takes(&[StrReplace]) && is_text(&self.old_str)),
+            ("new_str", !takes_new_str && is_text(&self.new_str) && self.new_str != self.insert_text),
+            ("replace_all", !takes(&[StrReplace]) && self.replace_all == Some(true)),
+            ("insert_line", !takes(&[Insert]) && self.insert_line.is_some()),
+            ("insert_text", !takes(&[Insert]) && is_text(&self.insert_text)),
+            ("view_range", !takes(&[View]) && self.view_range.is_some()),
+        ];
+        fields.into_iter().filter(|(_, is_other)| *is_other).map(|(field, _)| field).collect()
+    }
+
+    /// Errors: [`Code::CallInvalid`] for a command that changes a file and has fields of another one. They could mean
+    /// another change, or hold the text that this command lacks.
+    fn check_fields(self) -> Result<TextEditorInput> {
+        let others = self.fields_of_other_commands();
+        if others.is_empty() || self.command == EditorCommand::View {
+            return Ok(self);
+        }
+        let (command, list) = (self.command.word(), others.join(", "));
+        let own = match self.command {
+            EditorCommand::Create if self.file_text.is_none() => Some("file_text"),
+            EditorCommand::StrReplace if self.new_str.is_none() => Some("new_str"),
+            EditorCommand::Insert if self.insert_text.is_none() && self.new_str.is_none() => Some("insert_text"),
+            _ => None,
+        };
+        let is_text = |field: &&str| ["file_text", "new_str", "insert_text"].contains(field);
+        let next = match own.filter(|_| others.iter().any(is_text)) {
+            Some(own) => {
+                let without = format!(", without {list}; nothing was changed.");
+                let send = |own| advice!["Send the text as ", Phrase::Field(own), &*without];
+                send(own).or(send("new_str"))
+            }
+            None => format!("Omit {list}, or set command to the one that is meant; nothing was changed.").into(),
+        };
+        Err(Error::new(Code::CallInvalid, format!("The command {command} does not take {list}.")).next(next))
+    }
+}
+
 /// Parses a call of the tool with any command.
 ///
-/// Errors: [`Code::CallInvalid`] for another shape.
+/// Errors: [`Code::CallInvalid`] for another shape, and for a change with fields of another command.
 pub fn read(input: FormatInput) -> Result<TextEditorInput> {
-    super::from_json(input)
+    super::from_json::<TextEditorInput>(input)?.check_fields()
 }
 
 impl Format for TextEditor {
@@ -230,6 +291,35 @@ mod tests {
             let call = json!({ "command": "create", "path": "/a", "file_text": "x", "overwrite": overwrite });
             assert_eq!(action_of(call), Ok(action), "{overwrite}");
         }
+    }
+
+    #[test]
+    fn fields_of_other_commands_are_refused() {
+        for (input, part) in [
+            (json!({ "command": "str_replace", "old_str": "x", "file_text": "y" }), "Send the text as new_str"),
+            (json!({ "command": "str_replace", "old_str": "x", "insert_text": "y" }), "Send the text as new_str"),
+            (json!({ "command": "str_replace", "old_str": "x", "new_str": "y", "insert_line": 2 }), "Omit insert_line"),
+            (
+                json!({ "command": "create", "file_text": "y", "old_str": "x", "insert_line": 0 }),
+                "Omit old_str, insert_line",
+            ),
+            (json!({ "command": "create", "new_str": "y" }), "Send the text as file_text"),
+            (json!({ "command": "create", "file_text": "y", "view_range": [1, 2] }), "Omit view_range"),
+            (json!({ "command": "insert", "insert_line": 1, "file_text": "y" }), "Send the text as insert_text"),
+            (json!({ "command": "insert", "insert_line": 1, "insert_text": "y", "new_str": "z" }), "Omit new_str"),
+            (json!({ "command": "insert", "insert_line": 1, "insert_text": "y", "overwrite": true }), "Omit overwrite"),
+            (json!({ "command": "undo_edit", "old_str": "x" }), "Omit old_str"),
+        ] {
+            let mut call = input.clone();
+            call["path"] = "/a".into();
+            let error = super::read(FormatInput::Json(call)).unwrap_err();
+            assert!(error.to_string().contains(part), "{input}: {error}");
+        }
+        let nothing = json!({ "command": "str_replace", "path": "/a", "old_str": "x", "new_str": "y", "file_text": "",
+            "insert_line": null, "insert_text": "", "overwrite": false, "view_range": null });
+        assert!(super::read(FormatInput::Json(nothing)).is_ok());
+        let view = json!({ "command": "view", "path": "/a", "old_str": "x" });
+        assert_eq!(super::read(FormatInput::Json(view)).unwrap().fields_of_other_commands(), ["old_str"]);
     }
 
     #[test]

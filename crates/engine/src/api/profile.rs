@@ -431,13 +431,6 @@ impl ToolView {
             let entries = fields.get_mut("edits").and_then(Value::as_array_mut);
             entries.into_iter().flatten().filter_map(Value::as_object_mut).for_each(|entry| self.rename_fields(entry));
         }
-        if let Value::Object(fields) = &mut input
-            && self.cells
-            && CELL_FIELDS.iter().any(|name| fields.contains_key(*name))
-            && let Some(path) = fields.shift_remove("file_path")
-        {
-            fields.entry(NOTEBOOK_PATH).or_insert(path);
-        }
         let names = self.names();
         let marked = self
             .line_format
@@ -456,6 +449,7 @@ impl ToolView {
 #[cfg(test)]
 mod tests {
     use super::{CallContext, Code, LineFormat, PROFILES, profile};
+    use crate::api::arguments::foreign::is_field_of_a_tool;
     use crate::api::tool_table::tool;
     use crate::api::workspace::Workspace;
 
@@ -479,6 +473,10 @@ mod tests {
                 assert!(offer.line_format.is_none_or(|name| LineFormat::by_name(name).is_some()), "{}", offer.name);
                 for field in offer.fields.unwrap_or(&[]).iter().chain(offer.omitted_fields) {
                     assert!(schema["properties"].get(field).is_some(), "{} {field}", offer.name);
+                }
+                // Other tools refuse the names of a profile, too.
+                for (name, _) in offer.renamed_fields {
+                    assert!(is_field_of_a_tool(name), "{} {name}", offer.name);
                 }
             }
         }

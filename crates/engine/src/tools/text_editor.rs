@@ -106,7 +106,13 @@ pub(crate) fn text_editor(call: Call<'_>, tool: &'static str, input: Value) -> R
     let options = CallOptions::take(&mut command, call.caller, call.config(), tool)?;
     let args = text_editor::read(FormatInput::Json(command))?;
     let answer = match args.command {
-        EditorCommand::View => view_path(call, &args, input.get("encoding")),
+        EditorCommand::View => view_path(call, &args, input.get("encoding")).map(|mut answer| {
+            let others = args.fields_of_other_commands();
+            if !others.is_empty() {
+                answer.reminders.push(format!("Ignored, because view does not take it: {}.", others.join(", ")));
+            }
+            answer
+        }),
         EditorCommand::UndoEdit => {
             let (dry_run, irreversible) = (options.dry_run, options.origin.irreversible);
             let input = json!({ "file_path": args.path, "dry_run": dry_run, "irreversible": irreversible });

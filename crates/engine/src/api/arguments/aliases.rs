@@ -1,21 +1,25 @@
-//! Names of fields and tools in other clients.
+//! Names of fields in other clients.
 
-/// Fields that restrict or change an edit in some client. A tool that lacks one never ignores it.
+/// Fields that no tool of the table has, and that restrict or change an edit in some client: a tool never ignores one.
+/// A field of another tool needs no row.
 pub(super) static MEANINGFUL_FIELDS: &[&str] = &[
-    "after", "all", "append", "at_line", "before", "case_insensitive", "case_sensitive", "cell_id", "cell_number",
-    "check_only", "column", "count", "cwd", "directory", "dry_run", "encoding", "end_column", "end_line", "exclude",
-    "exclude_glob", "exclude_pattern", "excludes", "expected", "expected_replacements", "files_to_exclude",
-    "files_to_include", "first_only", "from_line", "global", "ignore_case", "ignore_whitespace", "include",
-    "include_glob", "include_pattern", "includes", "insert_after", "insert_before", "insert_line", "instance",
-    "is_regex", "limit", "line", "line_range", "lines", "literal", "match_case", "match_index", "max_count",
-    "max_replacements", "mode", "move_to", "multiline", "new_path", "nth", "occurrence", "occurrences", "offset",
-    "on_stale", "only", "order", "partial", "position", "prepend", "preview", "range", "regex", "rename_to",
-    "replace_all", "reverse", "simulate", "skip", "start_column", "start_line", "strip", "symbol", "tag", "to_line",
+    "all", "append", "at_line", "case_sensitive", "column", "count", "create_only", "end_column", "end_line",
+    "exclude", "exclude_glob", "exclude_pattern", "excludes", "exclusive", "files_to_exclude", "files_to_include",
+    "first_only", "global", "if_exists", "if_missing", "if_not_exists", "ignore_whitespace", "include_glob",
+    "includes", "insert_after", "insert_before", "instance", "is_regex", "line_range", "lines", "match_case",
+    "match_index", "max_count", "max_replacements", "move_to", "new_name", "new_path", "no_clobber", "nth",
+    "occurrence", "occurrences", "position", "prepend", "r", "rename_to", "skip", "start_column", "to_line",
     "use_regex", "whole_word", "whole_words", "word_boundary",
 ];
 
+/// Names of other clients for a call that writes nothing.
+pub(super) static DRY_RUN_NAMES: &[&str] = &["check", "check_only", "dry", "preview", "simulate", "validate_only"];
+
 /// Fields of other clients whose `false` changes a call, too.
 pub(super) static MEANINGFUL_IF_FALSE: &[&str] = &["case_sensitive", "match_case"];
+
+/// Fields of some tool that say nothing about what another tool does: remarks, and what a client adds to every call.
+pub(super) static HARMLESS_FIELDS: &[&str] = &["description", "id", "message", "note", "timeout_ms"];
 
 /// Normalizes a name to compare spellings.
 pub(crate) fn normalize_name(name: &str) -> String {

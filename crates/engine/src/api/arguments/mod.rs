@@ -3,6 +3,7 @@
 
 pub(crate) mod aliases;
 pub(crate) mod fields;
+pub(crate) mod foreign;
 pub(crate) mod reader;
 mod tool_fields;
 pub(crate) mod values;
@@ -11,6 +12,7 @@ mod words;
 pub(crate) use crate::api::arguments::aliases::normalize_name;
 pub(crate) use crate::api::arguments::fields::KnownFields;
 use crate::api::arguments::reader::ArgumentReader;
+use crate::api::tool_table;
 use crate::tools::tool::Tool;
 use emendate_core::{Code, Error, Notes, Result, Vocabulary};
 use serde_json::Value;
@@ -18,8 +20,6 @@ use std::path::Path;
 
 /// Objects that some clients wrap around the arguments.
 const WRAPPER_FIELDS: &[&str] = &["input", "arguments", "args", "params", "parameters", "toolinput"];
-/// Fields that make a call one about a notebook cell.
-const CELL_FIELDS: &[&str] = &["notebookpath", "cellid", "cellnumber", "newsource"];
 
 /// The normalized arguments of a call.
 #[derive(Debug)]
@@ -47,14 +47,16 @@ impl Arguments {
             return Ok(Arguments { value: input, notes: Notes::new() });
         }
         let mut notes = Notes::new();
-        let Value::Object(fields) = unwrapped(tool, input, &mut notes) else {
+        let Value::Object(mut fields) = unwrapped(tool, input, &mut notes) else {
             return Err(Error::new(Code::CallInvalid, "The input must be a JSON object.")
                 .next("Send an object with the tool's fields."));
         };
-        let about_cells =
-            tool.name == "edit" && fields.keys().any(|name| CELL_FIELDS.contains(&&*normalize_name(name)));
-        let tool = if about_cells { crate::api::tool_table::tool("notebook_edit").unwrap_or(tool) } else { tool };
-        let mut reader = ArgumentReader::new(tool, start, names, notes);
+        let about_cell = tool.name == "edit" && tool_fields::is_about_cell(&fields);
+        let called = if about_cell { tool_table::tool("notebook_edit").unwrap_or(tool) } else { tool };
+        let mut reader = ArgumentReader::new(called, start, names, notes);
+        if about_cell {
+            reader.cell_of_edit(tool, &mut fields);
+        }
         let value = reader.call(fields)?;
         Ok(Arguments { value, notes: reader.notes() })
     }

@@ -1,6 +1,6 @@
 //! Reading of the fields of one call: maps each name to its field and finds names that contradict each other.
 
-use crate::api::arguments::aliases::{MEANINGFUL_FIELDS, MEANINGFUL_IF_FALSE, normalize_name};
+use crate::api::arguments::aliases::normalize_name;
 use crate::api::arguments::fields::{KnownFields, has_type};
 use crate::api::arguments::{join, words};
 use crate::model::raw_path::PATH_FIELDS;
@@ -8,6 +8,7 @@ use crate::tools::aliases::Alias;
 use crate::tools::tool::Tool;
 use emendate_core::{Code, Error, Notes, Result, Vocabulary};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -28,6 +29,26 @@ pub(super) enum FieldLevel {
 /// Key of the fact that marks an error whose message consists of field names.
 const MISSING_FACT: &str = "fields_missing";
 
+/// Why a field is not used.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LeftOut {
+    Unknown,
+    Empty,
+    OnlyInLists,
+    NoCell,
+}
+
+impl LeftOut {
+    fn reason(self) -> &'static str {
+        match self {
+            LeftOut::Unknown => "the tool has no such field",
+            LeftOut::Empty => "nothing is in it",
+            LeftOut::OnlyInLists => "the call is a single edit",
+            LeftOut::NoCell => "the call names no cell",
+        }
+    }
+}
+
 /// The field that a name refers to.
 enum FieldRef {
     /// A field of the schema; false if the name is another spelling of it.
@@ -45,12 +66,10 @@ pub(super) struct ArgumentReader<'a> {
     pub(super) tool: &'static Tool,
     pub(super) start: Option<&'a Path>,
     pub(super) notes: Notes,
-    /// Accepted spellings with their fields, and ignored fields, each once.
+    /// Accepted spellings with their fields, each once.
     spelled: Vec<(String, String)>,
-    ignored: Vec<String>,
-    /// Fields of the tool that were left out because nothing is in them, or because they do not apply.
-    empty: Vec<String>,
-    inapplicable: Vec<String>,
+    /// Fields that are not used.
+    left_out: BTreeMap<LeftOut, Vec<String>>,
     /// True if several fields of the object that is being read are lists of texts.
     pub(super) are_lists: bool,
     /// The client's names of fields.
@@ -77,9 +96,7 @@ impl<'a> ArgumentReader<'a> {
             start,
             notes,
             spelled: Vec::new(),
-            ignored: Vec::new(),
-            empty: Vec::new(),
-            inapplicable: Vec::new(),
+            left_out: BTreeMap::new(),
             are_lists: false,
             missing: Vec::new(),
             paths: Vec::new(),
@@ -93,6 +110,8 @@ impl<'a> ArgumentReader<'a> {
             "search" => self.is_expression(&mut fields),
             "text_editor" => self.editor(&mut fields),
             "notebook_edit" => self.cell(&mut fields),
+            "edit" => self.leave_out_cell(&mut fields),
+            "edit_symbol" => self.new_name(&mut fields),
             _ => {}
         }
         let known = self.known;
@@ -141,8 +160,7 @@ impl<'a> ArgumentReader<'a> {
         for field in unused.iter().filter(|field| **field == "order" || is_empty_field(out, field)).collect::<Vec<_>>()
         {
             if let Some(value) = out.shift_remove(*field) {
-                let left_out = if is_nothing(&value) { &mut self.empty } else { &mut self.inapplicable };
-                left_out.push((*field).to_owned());
+                self.leave_out(if is_nothing(&value) { LeftOut::Empty } else { LeftOut::OnlyInLists }, field);
             }
         }
     }
@@ -207,7 +225,7 @@ impl<'a> ArgumentReader<'a> {
                         && !has_type(self.known.resolve_schema(&known[&field]), "string")
                         && !required.contains(&&*field) =>
                 {
-                    self.empty.push(name);
+                    self.leave_out(LeftOut::Empty, &name);
                 }
                 FieldRef::Field(field, exact) => {
                     let value = self.value(value, &known[&field], &join(at, &field), Some(&field))?;
@@ -229,7 +247,7 @@ impl<'a> ArgumentReader<'a> {
                     self.paths.push((join(at, &name), value));
                 }
                 FieldRef::OnlyEntry(field) => self.only_entry(&name, &field, value)?,
-                FieldRef::Unknown => self.unknown(&name, &value, known)?,
+                FieldRef::Unknown => self.unknown(&name, &value, at, known)?,
             }
         }
         if level == FieldLevel::Entry {
@@ -342,35 +360,12 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// Handles a field that the tool does not have: ignored if it is irrelevant to the edit.
-    fn unknown(&mut self, name: &str, value: &Value, known: &Map<String, Value>) -> Result<()> {
-        if value.is_null() {
-            return Ok(());
+    /// Notes a field that is not used, once for each reason.
+    pub(super) fn leave_out(&mut self, why: LeftOut, name: &str) {
+        let names = self.left_out.entry(why).or_default();
+        if !names.iter().any(|other| other == name) {
+            names.push(name.to_owned());
         }
-        let key = normalize_name(name);
-        let most = (key.chars().count() / 4).clamp(1, 2);
-        let near = known.keys().find(|field| strsim::osa_distance(&key, &normalize_name(field)) <= most);
-        let harmless = self.tool.annotations.read_only || is_nothing(value);
-        let next = "nothing was changed.";
-        if let (Some(field), false) = (near, harmless) {
-            return Err(Error::new(
-                Code::CallInvalid,
-                format!("`{name}` is not a field of this tool; {field} may be meant."),
-            )
-            .next(format!("Send {field} if it is meant, else omit {name}; {next}")));
-        }
-        let means = |fields: &[&str]| fields.iter().any(|other| normalize_name(other) == key);
-        let denies = !self.tool.annotations.read_only && *value == Value::Bool(false) && means(MEANINGFUL_IF_FALSE);
-        if denies || !harmless && means(MEANINGFUL_FIELDS) {
-            let what = format!("`{name}` is not a field of this tool, and its value could change what the call does.");
-            return Err(Error::new(Code::CallInvalid, what)
-                .next(format!("Omit {name} if the call is right without it; {next}")));
-        }
-        let ignored = near.map_or_else(|| name.to_owned(), |field| format!("{name} ({field} may be meant)"));
-        if !self.ignored.contains(&ignored) {
-            self.ignored.push(ignored);
-        }
-        Ok(())
     }
 
     pub(super) fn notes(mut self) -> Notes {
@@ -379,14 +374,8 @@ impl<'a> ArgumentReader<'a> {
             let spelled = self.spelled.iter().map(|(name, field)| format!("{name} as {}", self.named(field)));
             notes.push(format!("Read as they were meant: {}.", spelled.collect::<Vec<String>>().join(", ")));
         }
-        for (why, fields) in [
-            ("the tool has no such field", &self.ignored),
-            ("nothing is in it", &self.empty),
-            ("the call is a single edit", &self.inapplicable),
-        ] {
-            if !fields.is_empty() {
-                notes.push(format!("Ignored, because {why}: {}.", fields.join(", ")));
-            }
+        for (why, fields) in self.left_out {
+            notes.push(format!("Ignored, because {}: {}.", why.reason(), fields.join(", ")));
         }
         notes
     }
@@ -412,7 +401,7 @@ fn contradiction(first: &str, second: &str, at: &str) -> Error {
 }
 
 /// True for values that request nothing.
-fn is_nothing(value: &Value) -> bool {
+pub(super) fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::String(text) => text.is_empty(),

@@ -201,3 +201,69 @@ fn fields_that_narrow_a_call_are_not_ignored() {
     assert!(read("replace_in_files", narrowed).is_err());
     assert!(read("search", json!({"pattern": "a", "exclude": "*.md"})).is_ok());
 }
+
+#[test]
+fn fields_of_other_tools_are_not_ignored() {
+    let base = json!({"file_path": "/r/a", "content": "x"});
+    for (field, given) in [
+        ("old_string", json!("two")),
+        ("oldText", json!("two")),
+        ("edits", json!([{"old_string": "two", "new_string": "2"}])),
+        ("view_range", json!([2, 2])),
+        ("command", json!("append")),
+        ("action", json!("append")),
+        ("edit_mode", json!("insert")),
+        ("anchor", json!("two")),
+        ("diff", json!("-two")),
+        ("depth", json!(0)),
+        ("create_only", json!(true)),
+        ("check", json!(true)),
+    ] {
+        let with = |value: Value| {
+            let mut input = base.clone();
+            input[field] = value;
+            read("write", input)
+        };
+        let error = with(given).unwrap_err();
+        assert!(error.message().contains("could change what the call does"), "{field}: {error}");
+        for nothing in [json!(null), json!(""), json!([]), json!({}), json!(false)] {
+            assert_eq!(with(nothing).unwrap().value, base, "{field}");
+        }
+    }
+    for (tool, field, value) in [
+        ("edit", "command", "str_replace"),
+        ("edit", "edit_mode", "replace"),
+        ("edit", "type", "edit"),
+        ("multi_edit", "action", "replace"),
+        ("write", "command", "write_file"),
+    ] {
+        let mut input: Value = serde_json::from_str(crate::api::tool_table::tool(tool).unwrap().example).unwrap();
+        let plain = input.clone();
+        input[field] = value.into();
+        assert_eq!(self::value(tool, input.clone()), plain, "{field}");
+        input[field] = "insert_after".into();
+        assert!(read(tool, input).is_err(), "{tool} {field}");
+    }
+}
+
+#[test]
+fn cells_are_named_by_values() {
+    let text = json!({"file_path": "/r/a", "old_string": "a", "new_string": "b"});
+    for more in [
+        json!({"cell_id": null, "cell_number": null, "new_source": null, "cell_type": null, "edit_mode": null}),
+        json!({"cell_id": "", "new_source": "", "edit_mode": "replace", "cell_type": "code"}),
+        json!({"notebook_path": "", "editMode": ""}),
+    ] {
+        let mut input = text.clone();
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        assert_eq!(value("edit", input), text, "{more}");
+    }
+    for more in [json!({"cell_number": 0}), json!({"cellId": "c"}), json!({"edit_mode": "delete"})] {
+        let mut input = text.clone();
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let error = read("edit", input).unwrap_err();
+        assert!(error.message().contains("old_string is for edits of text"), "{more}: {error}");
+    }
+    let cell = json!({"file_path": "/r/a", "cell_number": 0, "new_source": "b", "old_string": "", "new_string": ""});
+    assert_eq!(value("edit", cell), json!({"cell_number": 0, "new_source": "b", "notebook_path": "/r/a"}));
+}

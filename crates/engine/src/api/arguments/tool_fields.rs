@@ -1,8 +1,9 @@
 //! Fields that one tool reads in a way of its own: ranges of lines, the command of a text editor, numbers of cells.
 
 use crate::api::arguments::aliases::normalize_name;
-use crate::api::arguments::reader::ArgumentReader;
+use crate::api::arguments::reader::{ArgumentReader, LeftOut, is_nothing};
 use crate::api::arguments::words;
+use crate::tools::tool::Tool;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -99,6 +100,49 @@ impl ArgumentReader<'_> {
         fields.insert("cell_number".to_owned(), id);
     }
 
+    /// Turns the fields of `edit` into those of an edit of a cell: the path, and nothing in place of empty ones.
+    pub(super) fn cell_of_edit(&mut self, edit: &Tool, fields: &mut Map<String, Value>) {
+        let own = &edit.known().whole["properties"];
+        fields.retain(|name, value| {
+            let is_empty = own.get(name).is_some() && is_nothing(value);
+            if is_empty && !value.is_null() {
+                self.leave_out(LeftOut::Empty, name);
+            }
+            !is_empty
+        });
+        if let Some(path) = fields.shift_remove("file_path") {
+            fields.entry("notebook_path").or_insert(path);
+        }
+    }
+
+    /// Leaves out the fields of a cell that change nothing in an edit of text.
+    pub(super) fn leave_out_cell(&mut self, fields: &mut Map<String, Value>) {
+        fields.retain(|name, value| {
+            let why = match &*normalize_name(name) {
+                "cellid" | "cellnumber" | "newsource" | "celltype" | "editmode" if is_nothing(value) => LeftOut::Empty,
+                "celltype" | "editmode" => LeftOut::NoCell,
+                _ => return true,
+            };
+            if !value.is_null() {
+                self.leave_out(why, name);
+            }
+            false
+        });
+    }
+
+    /// Takes `new_name` as the text of a rename. With another action, it would be a text of a wrong kind.
+    pub(super) fn new_name(&mut self, fields: &mut Map<String, Value>) {
+        let action = fields.get("action").and_then(Value::as_str).unwrap_or_default();
+        let action = words::canonical_word(self.tool, "action", action).unwrap_or(action);
+        let (Some(name), "rename", false) = (field_named(fields, &["newname"]), action, fields.contains_key("text"))
+        else {
+            return;
+        };
+        let value = fields.shift_remove(&name).unwrap_or_default();
+        fields.insert("text".to_owned(), value);
+        self.spell(&name, "text");
+    }
+
     /// A search or a list without a path is about the whole root, if there is one.
     pub(super) fn searched_path(&mut self, out: &mut Map<String, Value>) {
         let start = self.start.and_then(Path::to_str);
@@ -107,6 +151,15 @@ impl ArgumentReader<'_> {
             self.notes.push(format!("The call has no path; it was read as {start}."));
         }
     }
+}
+
+/// True for a call of `edit` that edits a cell: it names one, or has what only a cell can be given.
+pub(super) fn is_about_cell(fields: &Map<String, Value>) -> bool {
+    fields.iter().any(|(name, value)| match &*normalize_name(name) {
+        "notebookpath" | "cellid" | "cellnumber" | "newsource" => !is_nothing(value),
+        "editmode" => !is_nothing(value) && value.as_str().is_none_or(|mode| normalize_name(mode) != "replace"),
+        _ => false,
+    })
 }
 
 /// True if there is a field with one of the names.

@@ -79,7 +79,7 @@ would make the file unparsable is refused.",
     aliases: &[
         alias("file_path", FILE_NAMES),
         alias("symbol", &["symbol_name", "name"]),
-        alias("text", &["new_text", "new_string", "content", "code", "new_code", "new_name"]),
+        alias("text", &["new_text", "new_string", "content", "code", "new_code"]),
         alias("line", LINE_NAMES),
     ],
     entry_aliases: &[],
@@ -125,6 +125,11 @@ pub(crate) fn edit_symbol(call: Call<'_>, tool: &'static str, mut input: Value) 
     if args.text.is_none() && action != SymbolAction::Delete {
         return Err(Error::new(Code::CallInvalid, format!("`{}` needs text.", args.action))
             .next("Give text: the new definition, or for rename the new name."));
+    }
+    if action == SymbolAction::Delete && args.text.as_ref().is_some_and(|text| !text.is_empty()) {
+        return Err(Error::new(Code::CallInvalid, "delete takes no text.").next(Advice::named(
+            "Omit {text} to delete the symbol; to change it, set {action=\"replace\"}. Nothing was changed.",
+        )));
     }
     let path = call.resolve_path(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
     // Asked before the path is locked, because a server may be slow.
