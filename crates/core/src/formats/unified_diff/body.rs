@@ -68,8 +68,13 @@ pub(super) enum HunkEnd {
     Text,
     /// The end of the text, whose last line has no line end.
     Cut,
-    /// The end of the text, inside the fence that this 1-based line opens.
-    OpenFence(usize),
+    /// The end of the text, inside of a fence.
+    OpenFence {
+        /// The 1-based line that opens the fence.
+        line: usize,
+        /// True if the last line has no line end.
+        cut: bool,
+    },
 }
 
 /// A hunk that is being parsed.
@@ -252,12 +257,19 @@ impl HunkBody {
         let is_last = self.tail.iter().all(|it| it.line.kind == HunkLineKind::Context);
         let announces = self.left.is_some_and(|left| left != (0, 0));
         match end {
-            HunkEnd::OpenFence(fence) if is_last => Some(open_fence(self.hunk.source_line, "inside this hunk", fence)),
+            HunkEnd::OpenFence { line, cut } if is_last && !(self.is_counted() && (!cut || self.has_end())) => {
+                Some(open_fence(self.hunk.source_line, "inside this hunk", line))
+            }
             HunkEnd::Line => None,
-            HunkEnd::Text | HunkEnd::OpenFence(_) => self.is_truncated().then(|| self.truncated()),
+            HunkEnd::Text | HunkEnd::OpenFence { .. } => self.is_truncated().then(|| self.truncated()),
             HunkEnd::Cut if announces => Some(self.truncated()),
             HunkEnd::Cut => (self.left.is_none() && is_last && !self.has_end()).then(|| self.unended()),
         }
+    }
+
+    /// True if the hunk has exactly the announced lines.
+    fn is_counted(&self) -> bool {
+        self.is_full() && !self.over && self.tail.iter().all(|it| it.line.text.is_empty())
     }
 
     /// True if the last line is one that stays, or `\ No newline at end of file`.

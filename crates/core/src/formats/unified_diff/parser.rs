@@ -396,7 +396,7 @@ impl LineParser for UnifiedDiffParser {
     fn finish(mut self: Box<Self>, cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
         self.rest(out);
         let end = match self.fence {
-            Some(fence) => HunkEnd::OpenFence(fence.line),
+            Some(fence) => HunkEnd::OpenFence { line: fence.line, cut },
             None if cut => HunkEnd::Cut,
             None => HunkEnd::Text,
         };

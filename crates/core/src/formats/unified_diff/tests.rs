@@ -195,10 +195,11 @@ fn counts_are_checked_but_not_required() {
 #[test]
 fn open_fence_means_that_the_text_is_cut_off() {
     let hunk = "@@ -1 +1 @@\n-b\n+c";
-    for end in ["", "\n", "\n\n", "\n d\n", "\n@@ -9,2 ", "\ndiff --git a/y b/z\nrename from y\nrename to z\n"] {
+    for end in ["", "\n d\n", "\n@@ -9,2 ", "\n@@\n-d\n", "\ndiff --git a/y b/z\nrename from y\nrename to z\n"] {
         unparsable(&format!("Sure:\n\n```diff\n{HEAD}{hunk}{end}"), "the fence on line 3 is not closed");
     }
-    for end in ["\nDone.", "\n```", "\n-- \n2.43.0\n", "\n```\n\n```sh\ngit diff\n"] {
+    // The counts, and the end of the last line, show that the hunk is complete.
+    for end in ["\n", "\n\n", "\nDone.", "\n```", "\n-- \n2.43.0\n", "\n```\n\n```sh\ngit diff\n"] {
         assert_eq!(shape(&format!("Sure:\n\n```diff\n{HEAD}{hunk}{end}")), "x b/x a/x\n-b\n+c\n", "{end}");
     }
 }
