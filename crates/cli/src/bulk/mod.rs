@@ -207,6 +207,9 @@ fn after_last_line(mut file: File) -> std::io::Result<(BufWriter<File>, u64)> {
     Ok((BufWriter::with_capacity(1 << 20, file), lines))
 }
 
+/// The byte order mark of UTF-8, which some programs write in front of the first line.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// A line of the input; `None` if it is too long.
 struct RowLine {
     number: u64,
@@ -250,6 +253,9 @@ impl<R: BufRead> LineReader<R> {
         }
         self.number += 1;
         if bytes.len() <= LINE_BYTES_MAX {
+            if self.number == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
+                bytes.drain(..BYTE_ORDER_MARK.len());
+            }
             return Ok(Some(RowLine { number: self.number, bytes: Some(bytes) }));
         }
         if bytes.last() != Some(&b'\n') {

@@ -44,6 +44,15 @@ fn a_bad_row_has_a_code_and_stops_nothing() {
 }
 
 #[test]
+fn a_byte_order_mark_may_precede_the_first_row() {
+    let workspace = TestWorkspace::new();
+    let row = json!({ "before": "one\ntwo\n", "edit": EDIT });
+    workspace.put("in", format!("\u{FEFF}{row}\n"));
+    workspace.run(&["bulk", "in", "-o", "out"]).exits(0);
+    assert_eq!(results(&workspace, "out")[0]["after"], "one\n2\n");
+}
+
+#[test]
 fn the_summary_is_one_json_object_on_request() {
     let workspace = TestWorkspace::new();
     workspace.put("in", lines(&[json!({ "before": 5, "edit": EDIT }), json!({ "before": "two\n", "edit": EDIT })]));

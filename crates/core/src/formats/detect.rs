@@ -5,6 +5,7 @@ use super::line_parser::{self, LineParser, ParseOptions};
 use super::mixed;
 use super::parsed_text::ParsedText;
 use super::ranges::{FormatRanges, KnownRanges, outermost, outermost_index};
+use super::reasoning::ReasonedReply;
 use super::search_replace::{self, SearchReplace};
 use super::unified_diff::UnifiedDiff;
 use super::whole_file::elided::ElidedFile;
@@ -35,6 +36,11 @@ impl DetectedText<'_> {
     /// True if there was no wrapper, so that text and options are those of the caller.
     pub(super) fn has_no_wrapper(&self) -> bool {
         self.notes.is_empty()
+    }
+
+    /// True if a part of the text may be missing: its last line has no line end, and no wrapper was closed behind it.
+    pub(super) fn is_cut(&self) -> bool {
+        self.has_no_wrapper() && line_parser::is_cut(&self.text)
     }
 
     /// Creates a parser for the text.
@@ -154,7 +160,7 @@ pub fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// Parses a text as a model sent it: removes wrappers, uses the named format or detects it, and parses the rest. The
+/// Parses a text as a model sent it: leaves out its reasoning, removes wrappers, uses the named format or detects it, and parses the rest. The
 /// caller's options in `call_options` override those of a wrapper.
 ///
 /// Errors: [`Code::EditUnparsable`] for a text in no format, or in several; those of the format's parser.
@@ -164,6 +170,25 @@ pub fn parse_any(text: &str, named: Option<&'static dyn Format>, call_options: &
         work::check()?;
         return Ok(plain);
     }
+    let Some(reply) = ReasonedReply::read(text)? else { return parse_answer(text, named, call_options) };
+    let parsed = parse_answer(&reply.answer, named, call_options);
+    if !reply.has_draft() {
+        return parsed;
+    }
+    match parsed {
+        Ok(mut parsed) => {
+            parsed.request.notes.push(reply.note());
+            Ok(parsed)
+        }
+        Err(_) if !reply.has_answer() => Err(reply.without_answer()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Parses a text without reasoning.
+///
+/// Errors: as [`parse_any`].
+fn parse_answer(text: &str, named: Option<&'static dyn Format>, call_options: &ParseOptions) -> Result<ParsedText> {
     let mut known = KnownRanges::default();
     if let Some(understood) = calls(text, named, call_options, &mut known) {
         return understood;
@@ -192,7 +217,7 @@ pub(super) fn parse_wrapped(
         return understood;
     }
     let settled = detect_unwrapped(unwrapped, named, call_options, known)?;
-    let request = line_parser::parse_text(settled.line_parser()?, &settled.text)?;
+    let request = line_parser::parse_lines(settled.line_parser()?, &settled.text, settled.is_cut())?;
     if named.is_none() {
         stray_edits::check_whole_files(&request)?;
     }

@@ -121,7 +121,14 @@ impl ParseOptions {
 /// Feeds a whole text to a parser.
 ///
 /// Errors: those of the parser, and of [`work::check`].
-pub fn parse_text(mut machine: Box<dyn LineParser>, text: &str) -> Result<Request> {
+pub fn parse_text(machine: Box<dyn LineParser>, text: &str) -> Result<Request> {
+    parse_lines(machine, text, is_cut(text))
+}
+
+/// Feeds a whole text to a parser; `cut` has the meaning of that in [`LineParser::finish`].
+///
+/// Errors: as [`parse_text`].
+pub(super) fn parse_lines(mut machine: Box<dyn LineParser>, text: &str, cut: bool) -> Result<Request> {
     let mut events = Vec::new();
     let text = without_mark(text);
     machine.skip_events();
@@ -130,7 +137,7 @@ pub fn parse_text(mut machine: Box<dyn LineParser>, text: &str) -> Result<Reques
         events.clear();
     }
     work::check()?;
-    machine.finish(is_cut(text), &mut events)
+    machine.finish(cut, &mut events)
 }
 
 /// Feeds a line with its line end to a parser.

@@ -2,6 +2,7 @@
 
 use super::envelope::UnwrappedText;
 use super::line_parser::{self, ParseOptions};
+use super::name::fence;
 use super::parsed_text::ParsedText;
 use super::ranges::{FormatRanges, KnownRanges, outermost_index};
 use super::{Format, stray_edits};
@@ -70,8 +71,10 @@ fn request(text: &str, blocks: &FormatRanges, files: &FormatRanges, call_options
     }
     let names: Vec<Range<usize>> =
         files.1.iter().map(|range| range.start.saturating_sub(NAME_LINES_ABOVE)..range.end).collect();
-    let parts = kept(text, |at| !is_within(&files.1, at));
-    let wholes = kept(text, |at| is_within(&names, at) && !is_within(&blocks.1, at));
+    let parts = kept(text, |at, _| !is_within(&files.1, at));
+    // A fence above a whole file belongs to the block before it.
+    let is_named = |at, line: &str| is_within(&names, at) && !is_within(&blocks.1, at) && fence(line).is_none();
+    let wholes = kept(text, |at, line| is_within(&files.1, at) || is_named(at, line));
     let mut request = read_as(blocks.0, &parts, call_options)?;
     let written = read_as(files.0, &wholes, call_options)?;
     stray_edits::check_whole_files(&written)?;
@@ -96,9 +99,9 @@ fn is_within(ranges: &[Range<usize>], at: usize) -> bool {
 }
 
 /// Returns the text with all other lines empty, so that line numbers are preserved.
-fn kept(text: &str, keep: impl Fn(usize) -> bool) -> String {
+fn kept(text: &str, keep: impl Fn(usize, &str) -> bool) -> String {
     let lines = text.split_inclusive('\n').enumerate();
-    lines.map(|(at, line)| if keep(at) { line } else { "\n" }).collect()
+    lines.map(|(at, line)| if keep(at, line) { line } else { "\n" }).collect()
 }
 
 fn read_as(format: &'static dyn Format, text: &str, call_options: &ParseOptions) -> Result<Request> {
@@ -131,6 +134,18 @@ mod tests {
             assert_eq!((edited.path.as_str(), written.path.as_str()), ("a.py", "b.py"), "{text}");
             assert!(matches!(&edited.action, FileAction::Edit { ops, .. } if ops.len() == 1), "{text}");
             assert_eq!(written.action, FileAction::Write("x = 1\n".to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn fence_of_a_block_is_not_that_of_the_file_below_it() {
+        for info in ["py b.py", "py:b.py"] {
+            let text = format!(
+                "a.py\n```\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n```\n\n```{info}\nx = 1\n```\n"
+            );
+            let request = read(&text).unwrap_or_else(|error| panic!("{text}: {error}")).request;
+            let paths: Vec<&str> = request.files.iter().map(|file| &*file.path).collect();
+            assert_eq!(paths, ["a.py", "b.py"]);
         }
     }
 

@@ -18,6 +18,7 @@ pub mod notebook_edit;
 pub mod parsed_text;
 pub mod print;
 mod ranges;
+mod reasoning;
 mod repair_hint;
 pub mod replace;
 pub mod search_replace;

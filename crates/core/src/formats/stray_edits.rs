@@ -2,7 +2,7 @@
 
 use super::search_replace::marker;
 use super::tool_calls::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
-use super::{Format, call_literal, hashline, repair_hint, search_replace, shell_edit};
+use super::{Format, call_literal, hashline, name, repair_hint, search_replace, shell_edit, whole_file};
 use crate::advice;
 use crate::advice::Phrase;
 use crate::code::Code;
@@ -43,6 +43,7 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
         at = at.or_else(|| hunk(&lines));
     }
     at = at.or_else(|| fenced_diff(&lines));
+    at = at.or_else(|| fenced_file(&lines, &numbers, claimed));
     let at = at?;
     let (line, number) = (crate::locate::line_format::clip(lines[at].trim()), numbers[at] + 1);
     let what = format!("Line {number} of the request looks like an edit, but it could not be read as {name}.");
@@ -400,6 +401,25 @@ fn fenced_diff(lines: &[&str]) -> Option<usize> {
     None
 }
 
+/// Returns the first line of a fence whose info string is a name, and which has neither a part in the format nor is that
+/// around one: the whole text of another file.
+fn fenced_file(lines: &[&str], numbers: &[usize], claimed: &[Range<usize>]) -> Option<usize> {
+    let (mut at, mut open) = (0, false);
+    while at < lines.len() {
+        let is_named = |line: &str| name::fence(line).is_some_and(|(_, _, info)| whole_file::may_be_named(info));
+        if !open && is_named(lines[at]) {
+            let close = at + 1 + lines[at + 1..].iter().position(|line| is_fence(line))?;
+            let holds_edit = claimed.iter().any(|range| numbers[at] < range.end && range.start < numbers[close]);
+            if !holds_edit {
+                return Some(at);
+            }
+        }
+        open ^= is_fence(lines[at]);
+        at += 1;
+    }
+    None
+}
+
 /// True for the first or last line of a fence.
 fn is_fence(line: &str) -> bool {
     ["```", "~~~"].iter().any(|sign| line.trim_start().starts_with(sign))
@@ -486,6 +506,17 @@ mod tests {
             // Below a hunk, a `@@` line begins another hunk.
             if !part.contains("@@") {
                 assert!(read(&format!("{DIFF}{part}")).is_err(), "{part}");
+            }
+        }
+    }
+
+    #[test]
+    fn whole_file_beside_a_patch_is_not_ignored() {
+        let context = "--- a/a.md\n+++ b/a.md\n@@ -1,2 +1,2 @@\n ```sh\n-a\n+b\n\n";
+        for patch in [DIFF, &format!("```diff\n{DIFF}```\n\n"), context, BLOCK] {
+            for info in [" b.py", "python b.py", "b.py"] {
+                let text = format!("{patch}Now the other:\n\n```{info}\nx\n```\n");
+                assert!(read(&text).map_or(true, |count| count == 2), "{text}");
             }
         }
     }

@@ -1,9 +1,10 @@
 //! Incremental parsing while a text arrives, in chunks of any size.
 
 use super::detect;
-use super::line_parser::{LineParser, ParseOptions, StreamEvent, feed, is_cut, without_mark};
+use super::line_parser::{LineParser, ParseOptions, StreamEvent, feed, without_mark};
 use super::parsed_text::ParsedText;
 use super::ranges::{self, KnownRanges};
+use super::reasoning::ReasonedReply;
 use super::{Format, envelope, mixed};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -76,6 +77,9 @@ impl PatchStream {
             Error::new(Code::EditUnparsable, format!("The text is not UTF-8: byte {at} does not begin a character."))
                 .next("Send the text in UTF-8.")
         })?;
+        if ReasonedReply::read(&text)?.is_some() {
+            return detect::parse_any(&text, self.named, &self.options);
+        }
         let mut known = KnownRanges::default();
         if let Some(understood) = detect::calls(&text, self.named, &self.options, &mut known) {
             return understood;
@@ -96,7 +100,7 @@ impl PatchStream {
         let rest = if rest.len() == settled.text.len() { without_mark(rest) } else { rest };
         work::lines_with_ends(rest).for_each(|line| feed(&mut *machine, line, out));
         work::check()?;
-        let request = machine.finish(is_cut(rest), out)?;
+        let request = machine.finish(settled.is_cut(), out)?;
         settled.into_parsed(request)
     }
 }

@@ -9,7 +9,6 @@ use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::whole_text::{WholeText, WrittenText};
-use crate::locate::fence_name::FenceName;
 use crate::locate::find::check_amount;
 use crate::locate::line_edits::Registers;
 use crate::locate::op::{FileAction, FileRequest, NewFile, Op, OpOrder};
@@ -146,7 +145,9 @@ impl<V: View + ?Sized> Planner<'_, V> {
         let path = &*step.path;
         match &step.action {
             FileAction::Edit { ops, order } => self.edit(step, ops, *order)?,
-            FileAction::Write(content) => self.write(path, content, step.fence.as_ref())?,
+            FileAction::Write(content) => {
+                self.write(path, WrittenText { content, fence: step.fence.as_ref(), closing: step.closing.as_deref() })?
+            }
             FileAction::Create(NewFile::Text(content)) => self.create(path, content)?,
             FileAction::Delete { text } => return self.delete(path, text.as_deref()),
             FileAction::Move { to, ops } => return self.carry(nth, step, CarryStep { to, ops, is_copied: false }),
@@ -233,17 +234,16 @@ impl<V: View + ?Sized> Planner<'_, V> {
     }
 
     /// Replaces the whole content of a file, or creates it.
-    fn write(&mut self, path: &str, content: &str, fence: Option<&FenceName>) -> Result<()> {
+    fn write(&mut self, path: &str, written: WrittenText<'_>) -> Result<()> {
         let now = self.opened(path)?;
         let ApplyOptions { matching, placeholders_meant, .. } = *self.options;
         let text = now.as_ref().map(Snapshot::text);
-        let written = WrittenText { content, fence };
-        let (content, note) = written.unwrap_fence(text, extension(path), matching, placeholders_meant)?;
+        let (content, notes) = written.unwrap_fence(text, extension(path), matching, placeholders_meant)?;
         let mut work = match now {
             Some(now) => self.rewritten(now, &content, true)?,
             None => FileWork::of_new_text(extension(path), &content, self.options)?,
         };
-        work.notes.extend(note);
+        work.notes.extend(notes);
         self.put(path, work)
     }
 
@@ -275,7 +275,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
             }
             None => match self.opened(path)? {
                 Some(now) if !self.options.overwrite => Err(refusals::file_exists(path, Some((&now, content)))),
-                _ => self.write(path, content, None),
+                _ => self.write(path, WrittenText { content, fence: None, closing: None }),
             },
         }
     }

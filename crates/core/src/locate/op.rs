@@ -470,6 +470,8 @@ pub struct FileRequest {
     pub exact_name: bool,
     /// The origin of the name of a whole file in a fence that has no name above it.
     pub fence: Option<FenceName>,
+    /// The line that closes the fence around a whole file.
+    pub closing: Option<String>,
     /// The permission to set; `None` leaves it unchanged.
     pub mode: Option<FileMode>,
     /// The object id that git gives the file for which a patch was made, or a prefix of it.
@@ -490,6 +492,7 @@ impl FileRequest {
             must_exist: false,
             exact_name: false,
             fence: None,
+            closing: None,
             base: None,
             mode: None,
             preimage: None,

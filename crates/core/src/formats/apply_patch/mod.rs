@@ -47,19 +47,21 @@ impl Format for ApplyPatch {
         // The first line of the open patch, and of the shell line directly above it.
         let (mut open, mut above) = (None, None);
         let (mut last, mut indented_end) = (0, None);
-        let mut names_file = false;
+        let (mut names_file, mut margin) = (false, 0);
         for (number, line) in work::lines(text).enumerate() {
             let trimmed = line.trim();
             let found = marker::read(trimmed).map(|(marker, exact)| (marker, exact, line.starts_with('*')));
             names_file |= found.is_some_and(|(marker, exact, at_margin)| exact && at_margin && marker.is_operation());
             let is_marked = names_file && line.starts_with(['+', '-', ' ']);
+            let indent = line.len() - line.trim_start().len();
             match (open, found) {
                 (None, Some((Marker::Begin, ..))) => {
                     (open, indented_end, names_file) = (Some(above.unwrap_or(number)), None, false);
+                    margin = indent;
                 }
                 // Words of a patch may precede a header of hashline, which belongs to that format.
                 (None, Some((marker, true, true))) if marker.is_operation() && !hashline::opens(line) => {
-                    (open, indented_end) = (Some(number), None);
+                    (open, indented_end, margin) = (Some(number), None, 0);
                 }
                 (Some(from), Some((Marker::End, _, true))) => {
                     out.push(from..number + 1);
@@ -67,6 +69,12 @@ impl Format for ApplyPatch {
                 }
                 // An indented marker may be a line of the file; the last one counts.
                 (Some(_), Some((Marker::End, _, false))) => indented_end = Some(number),
+                (Some(_), Some(_)) => margin = margin.min(indent),
+                // A patch that is indented as a whole ends with its indentation: it may be context in a unified diff.
+                (Some(from), None) if indent < margin && !trimmed.is_empty() => {
+                    out.push(from..indented_end.unwrap_or(last) + 1);
+                    open = None;
+                }
                 // The patch is the envelope of another format, unless it changes such a line of a file.
                 (Some(_), None) if !is_marked && hashline::opens(line) => open = None,
                 _ => {}

@@ -345,6 +345,11 @@ fn detected_ranges_are_exact() {
     assert_eq!(of(&inner.replace("*** End", "  *** End")), [(0, 7)]);
     assert!(of("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n").is_empty());
     assert!(of("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n*** note\n").is_empty());
+    let context = "-a\n+b\n *** Begin Patch\n *** Update File: x\n \n";
+    for below in ["", "```\n", "\nDone.\n", "-- \n2.43.0\n", "+c\n *** End Patch\n"] {
+        assert_eq!(of(&format!("{context}{below}")), [(2, 4)], "{below}");
+    }
+    assert_eq!(of(&format!(" {inner}")), [(0, 7)]);
 }
 
 #[test]

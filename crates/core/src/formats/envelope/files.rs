@@ -16,8 +16,14 @@ pub(super) fn layer(text: &str) -> Option<UnwrappedText<'_>> {
     let mut rest = rest.strip_prefix("<args>")?.trim_start();
     let (mut out, mut count) = (String::new(), 0);
     while let Some(inside) = rest.strip_prefix("<file>") {
-        let (path, content, after) = file(inside)?;
-        let _ = write!(out, "<file path=\"{path}\">\n{content}</file>\n");
+        let FileElement { path, content, lines, after } = file(inside)?;
+        let _ = match lines {
+            Some(lines) => write!(
+                out,
+                "<write_to_file>\n<path>{path}</path>\n<content>\n{content}</content>\n<line_count>{lines}</line_count>\n</write_to_file>\n"
+            ),
+            None => write!(out, "<file path=\"{path}\">\n{content}</file>\n"),
+        };
         rest = after.trim_start();
         count += 1;
     }
@@ -32,8 +38,18 @@ fn is_start(line: &str) -> bool {
     line.starts_with("<args>") || line.trim_end() == "<write_to_file>"
 }
 
-/// Parses a file after its opening tag. Returns its path, its text and the rest.
-fn file(text: &str) -> Option<(&str, &str, &str)> {
+/// A file as an element.
+struct FileElement<'a> {
+    path: &'a str,
+    content: &'a str,
+    /// The announced number of lines.
+    lines: Option<&'a str>,
+    /// The text below the element.
+    after: &'a str,
+}
+
+/// Parses a file after its opening tag.
+fn file(text: &str) -> Option<FileElement<'_>> {
     let (path, rest) = text.trim_start().strip_prefix("<path>")?.split_once("</path>")?;
     let body = rest.trim_start().strip_prefix("<content>")?;
     let (content, rest) = match body.trim_start().strip_prefix("<![CDATA[") {
@@ -43,14 +59,16 @@ fn file(text: &str) -> Option<(&str, &str, &str)> {
         }
         None => body.split_once("</content>")?,
     };
-    let mut rest = rest.trim_start();
+    let (mut rest, mut lines) = (rest.trim_start(), None);
     if let Some(counted) = rest.strip_prefix("<line_count>") {
-        rest = counted.split_once("</line_count>")?.1.trim_start();
+        let (count, below) = counted.split_once("</line_count>")?;
+        (lines, rest) = (Some(count.trim()), below.trim_start());
     }
     let content = content.strip_prefix("\r\n").or_else(|| content.strip_prefix('\n')).unwrap_or(content);
     let path = path.trim();
     let plain = !path.is_empty() && !path.contains(['"', '\n', '<', '>']) && !content.contains("</file>");
-    plain.then_some((path, content, rest.strip_prefix("</file>")?))
+    let after = rest.strip_prefix("</file>")?;
+    plain.then_some(FileElement { path, content, lines, after })
 }
 
 #[cfg(test)]
@@ -67,7 +85,8 @@ mod tests {
             assert_eq!(layer(&text).unwrap().text, want("a.txt") + &want("b/c.txt"), "{text}");
         }
         let plain = "<args><file><path>a</path><content>\nx\n</content><line_count>1</line_count></file></args>";
-        assert_eq!(layer(plain).unwrap().text, "<file path=\"a\">\nx\n</file>\n");
+        let counted = "<path>a</path>\n<content>\nx\n</content>\n<line_count>1</line_count>\n";
+        assert_eq!(layer(plain).unwrap().text, format!("<write_to_file>\n{counted}</write_to_file>\n"));
     }
 
     #[test]

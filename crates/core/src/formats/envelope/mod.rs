@@ -102,7 +102,7 @@ fn run_at_start(sign: char, line: &str) -> usize {
 }
 
 /// True if a text is in no format.
-fn is_quiet(text: &str) -> bool {
+pub(super) fn is_quiet(text: &str) -> bool {
     text.trim().is_empty() || text_formats().all(|format| format.detected_ranges(text).is_empty())
 }
 

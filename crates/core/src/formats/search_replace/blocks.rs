@@ -3,7 +3,7 @@
 mod names;
 
 use super::draft::{BlockDraft, FinishedBlock, PendingLine};
-use super::marker::{self, OpenMarker};
+use super::marker::{self, MarkerLikeness, OpenMarker};
 use super::tags::{self, TaggedBlock};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -396,9 +396,9 @@ impl BlockReader {
     }
 }
 
-/// Reports a marker that is out of place.
+/// Reports a marker that is out of place, in any spelling: text above a second closing marker would be lost.
 fn stray(line: &str, at: usize) -> Result<()> {
-    if marker::close(line).is_some() {
+    if matches!(marker::classify(line), Some(MarkerLikeness::Close { before: "", .. } | MarkerLikeness::Other { .. })) {
         return Err(broken(at, "a block is closed here, but none is open."));
     }
     if marker::is_nearly_open(line) {

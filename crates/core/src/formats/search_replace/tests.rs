@@ -43,6 +43,21 @@ fn apply(file: &str, text: &str) -> std::result::Result<String, String> {
 }
 
 #[test]
+fn second_closing_marker_is_refused_in_any_spelling() {
+    for [open, close] in [["SEARCH", "REPLACE"], ["ORIGINAL", "UPDATED"]] {
+        let block = format!("f\n<<<<<<< {open}\na\n=======\nb\n>>>>>>> {close}\n");
+        for second in [">>>>>>> UPDATED", ">>>>>>> main", ">>>>>>>", "  >>>>>>> REPLACE", "**>>>>>>> REPLACE**"] {
+            let text = format!("{block}c\n{second}\n");
+            let error = SearchReplace.parse(FormatInput::Text(text.clone())).unwrap_err().to_string();
+            assert!(error.starts_with("Line 8") || error.contains("looks like a marker"), "{text}: {error}");
+        }
+        for prose in ["The block ends with `>>>>>>> UPDATED`.\n", ">>> print(1)\n", "> > quoted\n"] {
+            assert!(SearchReplace.parse(FormatInput::Text(format!("{block}{prose}"))).is_ok(), "{prose}");
+        }
+    }
+}
+
+#[test]
 fn every_spelling_is_parsed() {
     let spellings = [
         "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n",

@@ -89,6 +89,12 @@ pub(super) fn parse(text: &str, options: &ParseOptions, known: &mut KnownRanges)
     }))
 }
 
+/// Returns the lines of the calls of a text.
+pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
+    let calls = find(text).list.into_iter().chain(literals(text).into_iter().flatten());
+    calls.map(|call| lines_of(text, &call.bytes)).collect()
+}
+
 /// Returns the only call of a text as arguments of `edit`, `multi_edit` or `write`, for a hint.
 pub(super) fn hint(text: &str) -> Option<Value> {
     let mut calls = find(text).list.into_iter().chain(literals(text).into_iter().flatten());

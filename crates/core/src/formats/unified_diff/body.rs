@@ -1,7 +1,7 @@
 //! The lines of one hunk. Its counts are evidence, not commands: marked lines belong to it as long as nothing separates
 //! them; unmarked lines are pending until the counts are complete or a later change shows that the hunk continues.
 
-use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
+use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken, open_fence};
 use super::range::HunkHeader;
 use crate::error::{Error, Result};
 use crate::formats::line_parser::StreamEvent;
@@ -57,6 +57,24 @@ struct WaitingLine {
     /// True if the line has no mark.
     naked: bool,
     crlf: bool,
+}
+
+/// The end of a hunk.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum HunkEnd {
+    /// A line of the request.
+    Line,
+    /// The end of the text.
+    Text,
+    /// The end of the text, whose last line has no line end.
+    Cut,
+    /// The end of the text, inside of a fence.
+    OpenFence {
+        /// The 1-based line that opens the fence.
+        line: usize,
+        /// True if the last line has no line end.
+        cut: bool,
+    },
 }
 
 /// A hunk that is being parsed.
@@ -233,10 +251,37 @@ impl HunkBody {
         self.hunk.source_line
     }
 
+    /// Returns the error for a text that was cut off inside the hunk.
+    fn truncation(&self, end: HunkEnd) -> Option<Error> {
+        // Prose below the hunk shows that the hunk was complete.
+        let is_last = self.tail.iter().all(|it| it.line.kind == HunkLineKind::Context);
+        let announces = self.left.is_some_and(|left| left != (0, 0));
+        match end {
+            HunkEnd::OpenFence { line, cut } if is_last && !(self.is_counted() && (!cut || self.has_end())) => {
+                Some(open_fence(self.hunk.source_line, "inside this hunk", line))
+            }
+            HunkEnd::Line => None,
+            HunkEnd::Text | HunkEnd::OpenFence { .. } => self.is_truncated().then(|| self.truncated()),
+            HunkEnd::Cut if announces => Some(self.truncated()),
+            HunkEnd::Cut => (self.left.is_none() && is_last && !self.has_end()).then(|| self.unended()),
+        }
+    }
+
+    /// True if the hunk has exactly the announced lines.
+    fn is_counted(&self) -> bool {
+        self.is_full() && !self.over && self.tail.iter().all(|it| it.line.text.is_empty())
+    }
+
+    /// True if the last line is one that stays, or `\ No newline at end of file`.
+    fn has_end(&self) -> bool {
+        let stays = |last: &HunkLine| matches!(last.kind, HunkLineKind::Context | HunkLineKind::Bare);
+        self.hunk.open.0 || self.hunk.open.1 || self.hunk.lines.last().is_some_and(stays)
+    }
+
     /// True if the text ends after a changed line while the header announces more lines on both sides: the rest of the
     /// hunk is missing, unless its counts are wrong. True as well after a removed line if all old lines have been
     /// parsed and more new ones are announced: the replacement of the line is missing.
-    pub(super) fn is_truncated(&self) -> bool {
+    fn is_truncated(&self) -> bool {
         let last = self.hunk.lines.last().map(|line| line.kind);
         let promised = self.left.is_some_and(|(old, new)| new > 0 && (old > 0 || last == Some(HunkLineKind::Removed)));
         let blank = self.tail.iter().all(|it| it.naked && it.line.text.is_empty());
@@ -266,19 +311,19 @@ impl HunkBody {
         announces_change && !self.changed && self.hunk.lines.iter().any(|line| !line.text.is_empty())
     }
 
-    /// Ends the hunk, and returns its last line; `cut` is true if the text ends here without a line end.
+    /// Ends the hunk, and returns its last line.
     ///
     /// Errors: the text was truncated inside the hunk; there are changes that may or may not belong to it.
     pub(super) fn end(
         mut self,
-        cut: bool,
+        end: HunkEnd,
         mistakes: &mut UnifiedDiffMistakes,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(NumberedHunk, usize)> {
-        let announced = self.left.unwrap_or_default();
-        if cut && announced != (0, 0) {
-            return Err(self.truncated());
+        if let Some(error) = self.truncation(end) {
+            return Err(error);
         }
+        let announced = self.left.unwrap_or_default();
         if self.lacks_replacement() {
             let what = format!(
                 "the hunk ends in a removed line, but announces {} new lines more: what replaces the line is missing.",
@@ -339,6 +384,13 @@ impl HunkBody {
             _ => format!("S{}", &again[1..]),
         };
         broken(self.hunk.source_line, &what).next(next)
+    }
+
+    /// Creates the error for a hunk without counts that ends in the middle of a line.
+    fn unended(&self) -> Error {
+        let what = "the text may be cut off inside this hunk: its last line has no line end, and its header no counts.";
+        broken(self.hunk.source_line, what)
+            .next("If nothing is missing, add a line end after the last line; otherwise send the whole patch again.")
     }
 
     /// Returns the number of pending lines that are kept at the end: context, and unmarked lines that directly follow

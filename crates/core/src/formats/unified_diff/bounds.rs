@@ -9,6 +9,27 @@ use crate::formats::name::fence;
 /// The next two lines, without the patch's indentation.
 pub(super) type Lookahead<'a> = [Option<&'a str>; 2];
 
+/// The fence around a patch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PatchFence {
+    sign: char,
+    len: usize,
+    /// The 1-based line of the request that opens it.
+    pub(super) line: usize,
+}
+
+impl PatchFence {
+    /// Creates the fence that a run of signs on this line opens.
+    pub(super) fn new(sign: char, len: usize, line: usize) -> PatchFence {
+        PatchFence { sign, len, line }
+    }
+
+    /// True if a run of signs without an info string closes the fence.
+    pub(super) fn is_closed_by(self, sign: char, len: usize) -> bool {
+        sign == self.sign && len >= self.len
+    }
+}
+
 /// Returns the number of following lines that are needed to classify this one.
 pub(super) fn lookahead_needed(line: &str) -> usize {
     let text = line.trim_start();
@@ -20,7 +41,7 @@ pub(super) fn lookahead_needed(line: &str) -> usize {
 }
 
 /// True if the hunk ends before this line.
-pub(super) fn ends(body: &HunkBody, text: &str, ahead: Lookahead<'_>, open: Option<(char, usize)>) -> bool {
+pub(super) fn ends(body: &HunkBody, text: &str, ahead: Lookahead<'_>, open: Option<PatchFence>) -> bool {
     let next_begins = ahead[0].is_some_and(range::is_header);
     match text.as_bytes().first() {
         Some(b'-') => match text {
@@ -84,9 +105,9 @@ fn is_version(line: &str) -> bool {
     word.contains('.') && word.starts_with(|ch: char| ch.is_ascii_digit()) && numbers
 }
 
-fn ends_with_fence(body: &HunkBody, text: &str, next: Option<&str>, open: Option<(char, usize)>) -> bool {
+fn ends_with_fence(body: &HunkBody, text: &str, next: Option<&str>, open: Option<PatchFence>) -> bool {
     let Some((sign, len, info)) = fence(text) else { return false };
-    let closes = info.is_empty() && open.is_none_or(|open| sign == open.0 && len >= open.1);
+    let closes = info.is_empty() && open.is_none_or(|open| open.is_closed_by(sign, len));
     let goes_on = next.is_some_and(changes);
     match (body.is_full(), closes) {
         (true, _) => true,

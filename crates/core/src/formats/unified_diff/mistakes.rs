@@ -107,5 +107,12 @@ pub(super) fn broken(line: usize, what: &str) -> Error {
         .fact("line", line)
 }
 
+/// Creates the error for a text that ends inside an open fence; `place` is the part that begins on the line.
+pub(super) fn open_fence(line: usize, place: &str, fence: usize) -> Error {
+    let what = format!("the text may be cut off {place}: the fence on line {fence} is not closed.");
+    broken(line, &what)
+        .next("If nothing is missing, add the line that closes the fence; otherwise send the whole patch again.")
+}
+
 const SHAPE_ADVICE: &str = "Write for each file --- a/PATH, +++ b/PATH, then hunks: a line @@ -LINE,COUNT +LINE,COUNT @@, and below it the \
 lines with one mark each: a space (unchanged), - (removed) or + (added). /dev/null in place of a path creates or deletes the file.";

@@ -1,7 +1,7 @@
 //! Lines outside of hunks: file headers, the starts of hunks, and lines that are refused. Everything else is prose.
 
 use super::binary_patch::BinaryPatch;
-use super::bounds::{self, Lookahead};
+use super::bounds::{self, Lookahead, PatchFence};
 use super::header;
 use super::mistakes::{UnifiedDiffMistake, broken};
 use super::name;
@@ -34,11 +34,11 @@ impl UnifiedDiffParser {
         if let Some((sign, len, info)) = fence(text) {
             self.ended_at = 0;
             match self.fence {
-                Some(open) if info.is_empty() && open.0 == sign && len >= open.1 => {
+                Some(open) if info.is_empty() && open.is_closed_by(sign, len) => {
                     (self.fence, self.fence_name) = (None, None);
                 }
                 None => {
-                    self.fence = Some((sign, len));
+                    self.fence = Some(PatchFence::new(sign, len, self.at));
                     self.fence_name = alone(&self.prose).filter(|name| has_extension(name) || name.contains('/'));
                 }
                 Some(_) => {}

@@ -2,9 +2,9 @@
 //! and hunks is prose.
 
 use super::binary_patch::BinaryPatch;
-use super::body::HunkBody;
-use super::bounds::{self, Lookahead};
-use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
+use super::body::{HunkBody, HunkEnd};
+use super::bounds::{self, Lookahead, PatchFence};
+use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken, open_fence};
 use super::move_sources::{self, RequestOrigin};
 use super::patch::FilePatch;
 use super::range::HunkHeader;
@@ -47,8 +47,8 @@ pub(super) struct UnifiedDiffParser {
     pub(super) at: usize,
     /// The indentation of the whole patch.
     pub(super) indent: String,
-    /// The open fence: its character and length.
-    pub(super) fence: Option<(char, usize)>,
+    /// The open fence.
+    pub(super) fence: Option<PatchFence>,
     /// The last line outside of hunks and fences that is not blank, and the file that it names above the open fence.
     pub(super) prose: String,
     pub(super) fence_name: Option<String>,
@@ -121,7 +121,7 @@ impl UnifiedDiffParser {
             events.clear();
         }
         reader.rest(&mut events);
-        reader.leave(false, &mut events);
+        reader.leave(HunkEnd::Line, &mut events);
         reader.close(&mut events);
         reader.detected.unwrap_or_default()
     }
@@ -169,7 +169,7 @@ impl UnifiedDiffParser {
                 match packed.take(self.at, text, &mut self.budget) {
                     Ok(true) => {}
                     Ok(false) => {
-                        self.leave(false, out);
+                        self.leave(HunkEnd::Line, out);
                         self.outside(line, ahead, out);
                     }
                     Err(error) => self.fail(error),
@@ -185,7 +185,7 @@ impl UnifiedDiffParser {
                 let text = text.filter(|text| !bounds::ends(body, text, ahead_here, self.fence));
                 let taken = match text {
                     None => {
-                        self.leave(false, out);
+                        self.leave(HunkEnd::Line, out);
                         self.ended_at = self.at;
                         return self.outside(line, ahead, out);
                     }
@@ -205,13 +205,13 @@ impl UnifiedDiffParser {
         }
     }
 
-    /// Ends the open hunk or binary patch. `cut` has the meaning of that in [`LineParser::finish`].
-    fn leave(&mut self, cut: bool, out: &mut Vec<StreamEvent>) {
+    /// Ends the open hunk or binary patch.
+    fn leave(&mut self, end: HunkEnd, out: &mut Vec<StreamEvent>) {
         match std::mem::replace(&mut self.state, UnifiedDiffState::Outside) {
             UnifiedDiffState::Outside => {}
             UnifiedDiffState::Hunk(body) => {
                 let begins = body.begins();
-                let ended = body.end(cut, &mut self.mistakes, out);
+                let ended = body.end(end, &mut self.mistakes, out);
                 match ended {
                     Ok((hunk, last)) => {
                         self.note_detected(begins - 1..last);
@@ -230,6 +230,18 @@ impl UnifiedDiffParser {
                     (Err(error), _) => self.fail(error),
                 }
             }
+        }
+    }
+
+    /// Refuses headers without a hunk at the end of a text whose fence is open: the hunks, or a part of the last header,
+    /// may be missing.
+    fn check_headers(&mut self) {
+        let Some(fence) = self.fence else { return };
+        let is_open = !matches!(self.state, UnifiedDiffState::Hunk(_));
+        if let Some(file) = self.file.as_ref().filter(|file| is_open && file.hunks.is_empty() && !file.is_void())
+            && file.lines.0 > fence.line
+        {
+            self.fail(open_fence(file.lines.0, "below these headers", fence.line));
         }
     }
 
@@ -383,8 +395,13 @@ impl LineParser for UnifiedDiffParser {
 
     fn finish(mut self: Box<Self>, cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
         self.rest(out);
-        let truncated = matches!(&self.state, UnifiedDiffState::Hunk(body) if body.is_truncated());
-        self.leave(cut || truncated, out);
+        let end = match self.fence {
+            Some(fence) => HunkEnd::OpenFence { line: fence.line, cut },
+            None if cut => HunkEnd::Cut,
+            None => HunkEnd::Text,
+        };
+        self.check_headers();
+        self.leave(end, out);
         self.close(out);
         if let Some(error) = self.failed {
             return Err(error);

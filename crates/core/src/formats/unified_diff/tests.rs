@@ -181,8 +181,26 @@ fn counts_are_checked_but_not_required() {
         "@@ -1,2 +1,2 @@\n a\n-b\n+c\n@@ -9,2 +9,3 @@\n a\n-b\n+c",
         "@@ -1 +1 @@\n-b\n",
         "@@ -1,2 +1,2 @@\n a\n-b\n",
+        "@@\n a\n-b\n+c",
+        "@@\n a\n-b",
+        "@@ -1 +1 @@\n-b\n+c\n@@ -9,2 ",
     ] {
         unparsable(&format!("{HEAD}{cut}"), "cut off");
+    }
+    for whole in ["@@\n-b\n+c\n a", "@@\n-b\n+c\n\\ No newline at end of file", "@@\n-b\n+c\n\nDone."] {
+        assert!(body(whole).starts_with("-b\n+c\n"), "{whole}");
+    }
+}
+
+#[test]
+fn open_fence_means_that_the_text_is_cut_off() {
+    let hunk = "@@ -1 +1 @@\n-b\n+c";
+    for end in ["", "\n d\n", "\n@@ -9,2 ", "\n@@\n-d\n", "\ndiff --git a/y b/z\nrename from y\nrename to z\n"] {
+        unparsable(&format!("Sure:\n\n```diff\n{HEAD}{hunk}{end}"), "the fence on line 3 is not closed");
+    }
+    // The counts, and the end of the last line, show that the hunk is complete.
+    for end in ["\n", "\n\n", "\nDone.", "\n```", "\n-- \n2.43.0\n", "\n```\n\n```sh\ngit diff\n"] {
+        assert_eq!(shape(&format!("Sure:\n\n```diff\n{HEAD}{hunk}{end}")), "x b/x a/x\n-b\n+c\n", "{end}");
     }
 }
 

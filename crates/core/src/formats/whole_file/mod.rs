@@ -59,6 +59,11 @@ pub(super) fn possible_ranges(text: &str) -> Vec<Range<usize>> {
     ranges(text, true, |info, above| reader::perhaps_named(info, above).is_some())
 }
 
+/// True for an info string that may be the name of a file.
+pub(super) fn may_be_named(info: &str) -> bool {
+    reader::named(info, "").is_some() || reader::perhaps_named(info, "").is_some()
+}
+
 /// False for the info string of a fence that contains a diff.
 pub(super) fn may_be_file(info: &str) -> bool {
     text_lines::is_text(info)
@@ -158,8 +163,8 @@ impl LineParser for WholeFileParser {
 }
 
 fn request(file: FileContent) -> FileRequest {
-    let FileContent { path, text, must_exist, fence, .. } = file;
-    FileRequest { must_exist, fence, ..FileRequest::new(path, FileAction::Write(text)) }
+    let FileContent { path, text, must_exist, fence, closing, .. } = file;
+    FileRequest { must_exist, fence, closing, ..FileRequest::new(path, FileAction::Write(text)) }
 }
 
 /// Returns the advice for a whole file of lines of a diff.

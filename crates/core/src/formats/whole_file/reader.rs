@@ -2,7 +2,9 @@
 
 use super::element::{CONTENT_TAG, FileTag, file_tag};
 use super::text_end::TextEnd;
-use super::text_lines::{follows_content, is_edit, is_markdown, is_text, precedes_name, without_margin};
+use super::text_lines::{
+    announced_lines, are_missing, follows_content, is_edit, is_markdown, is_text, precedes_name, without_margin,
+};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::fence;
@@ -11,6 +13,7 @@ use crate::formats::name;
 use crate::locate::fence_name::FenceName;
 use crate::locate::op::HunkLineKind;
 use crate::note::Notes;
+use crate::text::lines::count_lines;
 use std::mem;
 
 /// A file with its whole text.
@@ -23,6 +26,8 @@ pub(super) struct FileContent {
     pub(super) must_exist: bool,
     /// The origin of the name, if it is not above the fence.
     pub(super) fence: Option<FenceName>,
+    /// The line that closes the fence around the text.
+    pub(super) closing: Option<String>,
 }
 
 /// Creates an error that names the line of the request.
@@ -34,6 +39,9 @@ pub(super) fn broken(line: usize, what: &str) -> Error {
 
 const SHAPE_ADVICE: &str = "Write the file's path alone on a line, below it a fence with the file's whole text; where the text itself contains \
 fences, use a longer fence around it (````).";
+
+const BETWEEN_FILES_ADVICE: &str = "If another file begins here, put a blank line above its name; if not, use a longer fence (````) \
+around the whole text.";
 
 /// Maximum bytes of blank lines above the first line of a text that may be an edit.
 const BLANK_BYTES_MAX: usize = 256;
@@ -66,6 +74,8 @@ struct TextDraft {
     fence: Option<FenceName>,
     /// The info string of the fence, as long as a comment at the beginning of the text may name the file.
     info: Option<String>,
+    /// True if the fence has an info string.
+    labelled: bool,
     at: usize,
     end: TextEnd,
     text: String,
@@ -90,8 +100,23 @@ enum WholeFileState {
 struct ClosedFence {
     path: String,
     end: TextEnd,
+    /// The line of the request.
+    line: usize,
+    /// True if the fence was opened with the name of a language.
+    labelled: bool,
     /// True if text directly follows it.
     followed: bool,
+}
+
+impl ClosedFence {
+    /// True if the fence and a bare one on a later line may both belong to the text of the file. `name_line` is that of
+    /// the name above the later fence, if it has one.
+    fn may_go_on(&self, line: usize, name_line: Option<usize>) -> bool {
+        match name_line {
+            Some(name_line) => self.labelled && name_line == self.line + 1,
+            None => self.followed || self.line + 1 == line || is_markdown(&self.path),
+        }
+    }
 }
 
 /// A parser of files, fed line by line.
@@ -157,7 +182,7 @@ impl WholeFileReader {
             WholeFileState::Between => self.between(line, out),
             WholeFileState::Head(path, at) => self.head(path, at, line, out),
             WholeFileState::Open(draft) => self.open(draft, line, out),
-            WholeFileState::Tail => Ok(tail(line)),
+            WholeFileState::Tail => self.tail(line),
         };
         match next {
             Ok(state) => self.state = state,
@@ -198,7 +223,15 @@ impl WholeFileReader {
             }
             (Some(path), [one]) if self.files.is_empty() => {
                 let (text, fence) = (mem::take(&mut one.text), one.fence.take().or(Some(FenceName::Call)));
-                self.files.push(FileContent { path: path.clone(), text, at: one.at, must_exist: false, fence });
+                let closing = one.closing.take();
+                self.files.push(FileContent {
+                    path: path.clone(),
+                    text,
+                    at: one.at,
+                    must_exist: false,
+                    fence,
+                    closing,
+                });
             }
             (Some(path), [_, second, ..]) if self.files.is_empty() => {
                 let what = format!("this fence has no name either, so it is not clear which one is {path}.");
@@ -262,18 +295,20 @@ impl WholeFileReader {
             self.remember(tag);
             return Ok(WholeFileState::Between);
         }
-        if path.is_none()
-            && info.is_empty()
+        let name_line = path.as_ref().map(|_| self.count.saturating_sub(1 + near));
+        if info.is_empty()
             && let Some(closed) = &self.closed
             && closed.end == end
-            && (closed.followed || is_markdown(&closed.path))
+            && closed.may_go_on(self.count, name_line)
         {
             let what = format!("this fence may belong to the text of {}, so its end is not clear.", closed.path);
-            return Err(broken(self.count, &what));
+            let error = broken(self.count, &what);
+            return Err(if name_line.is_some() { error.next(BETWEEN_FILES_ADVICE) } else { error });
         }
         if path.is_some() && !is_text(info) {
             return Err(edit_inside(self.count));
         }
+        let labelled = !info.is_empty();
         self.closed = self.closed.take().filter(|_| path.is_none());
         let perhaps = perhaps_named(info, &self.above[near]).filter(|_| path.is_none());
         // The word above the fence may be the name of another file than that of the call.
@@ -284,11 +319,11 @@ impl WholeFileReader {
         let other = other.or(heading).map(|word| FenceName::Contradicted(word.to_owned()));
         if let Some(word) = perhaps.filter(|_| self.options.file.is_none()) {
             let word = self.options.name(word);
-            let draft = TextDraft { must_exist: true, ..self.begin(Some(word), end, out) };
+            let draft = TextDraft { must_exist: true, labelled, ..self.begin(Some(word), end, out) };
             return Ok(WholeFileState::Open(TextDraft { info: Some(info.to_owned()), ..draft }));
         }
         let info = Some(info.to_owned()).filter(|_| is_text(info));
-        Ok(WholeFileState::Open(TextDraft { info, fence: other, ..self.begin(path, end, out) }))
+        Ok(WholeFileState::Open(TextDraft { info, labelled, fence: other, ..self.begin(path, end, out) }))
     }
 
     /// Returns the file of the call if a line is its name, whatever characters that has.
@@ -305,7 +340,8 @@ impl WholeFileReader {
             out.push(StreamEvent::File { path: path.clone(), action: FileActionKind::Write });
         }
         let (at, text) = (self.count, String::new());
-        TextDraft { path, must_exist: false, fence: None, info: None, at, end, text, ends: None, emitted: 0 }
+        let (must_exist, labelled) = (false, false);
+        TextDraft { path, must_exist, fence: None, info: None, labelled, at, end, text, ends: None, emitted: 0 }
     }
 
     /// Looks for the name of the file in one of the first lines of a fence.
@@ -401,7 +437,7 @@ impl WholeFileReader {
             TextEnd::Content => {
                 if draft.ends.is_some() && follows_content(line) {
                     self.complete(draft, out);
-                    return Ok(tail(line));
+                    return self.tail(line);
                 }
                 draft.ends = draft.ends.filter(|_| line.trim().is_empty());
                 if let Some(at) = line.rfind("</content>") {
@@ -411,7 +447,7 @@ impl WholeFileReader {
                         draft.text.push_str(&line[..at]);
                         draft.ends = Some(end);
                         self.complete(draft, out);
-                        return Ok(tail(after));
+                        return self.tail(after);
                     }
                     draft.ends = after.is_empty().then_some(end);
                 }
@@ -426,6 +462,23 @@ impl WholeFileReader {
             emit(&mut draft, sure, out);
         }
         Ok(WholeFileState::Open(draft))
+    }
+
+    /// Parses a line below the text of `<write_to_file>`, which may announce the number of its lines.
+    fn tail(&self, line: &str) -> Result<WholeFileState> {
+        if let (Some(announced), Some(file)) = (announced_lines(line), self.files.last()) {
+            let count = count_lines(&file.text);
+            if are_missing(count, announced) {
+                let what = format!(
+                    "the text of {} has {count} of {announced} announced lines; it may have been cut off.",
+                    file.path
+                );
+                return Err(
+                    broken(file.at, &what).next("Send the whole text again; if nothing is missing, omit <line_count>.")
+                );
+            }
+        }
+        Ok(if line.contains("</write_to_file>") { WholeFileState::Between } else { WholeFileState::Tail })
     }
 
     /// Completes the text.
@@ -444,25 +497,23 @@ impl WholeFileReader {
         }
         let len = draft.text.len();
         emit(&mut draft, len, out);
-        let TextDraft { path, must_exist, fence, at, end, text, .. } = draft;
+        let TextDraft { path, must_exist, fence, labelled, at, end, text, .. } = draft;
+        let closing =
+            if let TextEnd::Fence { sign, len, .. } = end { Some(sign.to_string().repeat(len)) } else { None };
         self.above = <[String; 2]>::default();
         self.heading = None;
         let Some(path) = path else {
             if self.nameless.len() < 2 {
-                self.nameless.push(FileContent { path: String::new(), text, at, must_exist, fence });
+                self.nameless.push(FileContent { path: String::new(), text, at, must_exist, fence, closing });
             }
             return;
         };
         if let TextEnd::Fence { .. } = end {
-            self.closed = Some(ClosedFence { path: path.clone(), end, followed: false });
+            self.closed = Some(ClosedFence { path: path.clone(), end, line: self.count, labelled, followed: false });
         }
         out.push(StreamEvent::FileDone);
-        self.files.push(FileContent { path, text, at, must_exist, fence });
+        self.files.push(FileContent { path, text, at, must_exist, fence, closing });
     }
-}
-
-fn tail(line: &str) -> WholeFileState {
-    if line.contains("</write_to_file>") { WholeFileState::Between } else { WholeFileState::Tail }
 }
 
 /// Emits events for the lines of a file up to an offset.

@@ -102,6 +102,19 @@ fn several_files_are_parsed() {
 }
 
 #[test]
+fn fence_directly_below_another_is_unclear() {
+    for inside in ["src/b.rs\n", "src/b.rs\n\n", ""] {
+        let text = format!("src/a.rs\n```rust\na\n```\n{inside}```\nb\n```\n");
+        fails(&text, "may belong to the text of src/a.rs");
+    }
+    for between in ["\nsrc/b.rs\n```\n", "src/b.rs\n```rust\n", "src/b.rs\n~~~\n"] {
+        let text =
+            format!("src/a.rs\n```rust\na\n```\n{between}b\n{}\n", if between.contains('~') { "~~~" } else { "```" });
+        assert_eq!(files(&text).map(|files| files.len()), Ok(2), "{text}");
+    }
+}
+
+#[test]
 fn ambiguous_files_are_refused() {
     fails("src/a.rs\n```\nold\n", "cut off");
     fails("Update src/a.rs like this:\n```\nold\n```\n", "no fence with a file name");

@@ -33,6 +33,17 @@ pub(super) fn follows_content(line: &str) -> bool {
     ends.iter().any(|end| line.trim_start().starts_with(end))
 }
 
+/// Returns the number of lines that a call announces for its text.
+pub(super) fn announced_lines(line: &str) -> Option<usize> {
+    line.split_once("<line_count>")?.1.split_once("</line_count>")?.0.trim().parse().ok()
+}
+
+/// True if a text has less than four fifths of the announced lines: models do not count exactly.
+pub(super) fn are_missing(count: usize, announced: usize) -> bool {
+    const UNCOUNTED_LINES_MAX: usize = 3;
+    announced > count + UNCOUNTED_LINES_MAX && count < announced - announced / 5
+}
+
 pub(super) fn is_markdown(path: &str) -> bool {
     let end = path.rsplit('.').next().unwrap_or_default().to_lowercase();
     ["md", "mdx", "markdown", "mdown", "qmd", "rmd", "mdc"].contains(&&*end)

@@ -47,8 +47,8 @@ use refusal::{MatchRefusal, RefusalReason};
 use search::MatchSearch;
 pub(crate) use search::SearchIndex;
 pub(in crate::locate) use tier::elision::is_gap;
-pub(crate) use tier::removed_row;
 use tier::windows::{self, WindowRule};
+pub(crate) use tier::{EncodedText, removed_row, without_entities};
 
 /// Maximum number of occurrences that all edits of one call may change.
 pub const CHANGED_PLACES_MAX: usize = 500_000;

@@ -24,6 +24,8 @@ pub(crate) struct ActionTarget {
     pub(crate) base: Option<Handle>,
     /// The origin of the name of a whole file in a fence that has no name above it.
     pub(crate) fence: Option<FenceName>,
+    /// The line that closes the fence around a whole file.
+    pub(crate) closing: Option<String>,
     /// git's object id of the version that a patch was made for.
     pub(crate) preimage: Option<String>,
     /// The file that takes hunks which cannot be applied, if the call asks for one.
@@ -106,7 +108,7 @@ fn resolve_target(
     gone: &HashSet<PathBuf>,
     leaving: &HashSet<PathBuf>,
 ) -> Result<ActionTarget> {
-    let FileRequest { path, raw, mode, base, fence, preimage, action, .. } = file;
+    let FileRequest { path, raw, mode, base, fence, closing, preimage, action, .. } = file;
     let path = raw.map_or_else(|| PathBuf::from(path), |raw| PathBuf::from(OsString::from_vec(raw)));
     // Edits follow links; entries that are removed, moved or created are the links themselves. A link that an earlier
     // step took away leads nowhere any more.
@@ -121,7 +123,7 @@ fn resolve_target(
         check_link(&context.roots(), &safe_path, target)?;
     }
     let to = action.destination().map(|to| resolve_new(context, Path::new(to), leaving)).transpose()?;
-    Ok(ActionTarget { path: safe_path, to, action, mode, base, fence, preimage, rejects: None })
+    Ok(ActionTarget { path: safe_path, to, action, mode, base, fence, closing, preimage, rejects: None })
 }
 
 /// Resolves the path of a new file. If this call removes the entry at the path, the file takes its place: a link there

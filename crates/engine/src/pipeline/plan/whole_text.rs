@@ -39,10 +39,10 @@ pub(crate) fn plan_write(
 ) -> Result<FilePlan> {
     let now = call.snapshot(&path, options.declared, written.content)?;
     let text = now.as_ref().map(|now| now.snapshot.text());
-    let (content, note) =
+    let (content, notes) =
         written.unwrap_fence(text, extension(&path), options.matching, options.origin.allows_invalid)?;
     let mut plan = plan_whole(call, path, now, &content, options)?;
-    plan.outcome.notes.extend(note);
+    plan.outcome.notes.extend(notes);
     Ok(plan)
 }
 

@@ -10,7 +10,7 @@ use crate::locate::find::search::MatchSearch;
 use crate::work;
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// An escaping scheme.
 struct EscapeScheme {
@@ -114,6 +114,32 @@ pub(in crate::locate::find) fn plain_parts(text: &str) -> Option<Vec<&str>> {
     }
     out.push(&text[from..]);
     (out.len() > 1).then_some(out)
+}
+
+/// A text whose HTML entities were decoded.
+pub(crate) struct EncodedText<'a> {
+    /// The text without entities.
+    pub(crate) decoded: String,
+    /// A line that is one of the file only without entities.
+    pub(crate) example: &'a str,
+}
+
+/// Decodes the entities of a new text of a file that has none itself; `None` unless a line of the file has a character
+/// that all lines of the new text have only as an entity.
+pub(crate) fn without_entities<'a>(now: &str, new: &'a str) -> Option<EncodedText<'a>> {
+    let [_, entities] = &ESCAPE_SCHEMES;
+    memchr(entities.lead, new.as_bytes())?;
+    let classes = entities.classes(new);
+    if classes.is_empty() || !entities.classes(now).is_empty() || new.contains('<') {
+        return None;
+    }
+    let old: HashSet<&str> = work::lines(now).map(str::trim_end).collect();
+    let is_encoded = |line: &&str| {
+        let plain = entities.decoded(line, &classes);
+        plain != **line && old.contains(plain.trim_end())
+    };
+    let example = work::lines(new).find(is_encoded)?;
+    Some(EncodedText { decoded: entities.decoded(new, &classes), example })
 }
 
 /// Returns a text with its backslash escapes decoded.

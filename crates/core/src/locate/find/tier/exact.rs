@@ -25,7 +25,7 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
     let spans = known_spans(search).unwrap_or_else(|| searched(text, old, most));
     // A text that need not be whole lines may occur within others.
     let may_lack_end = !search.exact_only && !text.ends_with('\n');
-    let is_last_meant = search.find.lines
+    let is_last_meant = search.find.lines && may_be_last(text, &spans)
         || may_lack_end
             && match search.find.expected {
                 ExpectedMatches::All => true,
@@ -53,10 +53,16 @@ pub(in crate::locate::find) fn spans_of_lines(search: &MatchSearch<'_>, most: us
         Some(known) => known[..known.len().min(most)].to_vec(),
         None => whole_lines(text, old, Some(most)),
     };
-    if spans.len() < most {
+    if spans.len() < most && may_be_last(text, &spans) {
         spans.extend(last_line(text, old));
     }
     spans
+}
+
+/// True if whole lines may be the last ones, although these lack a line end. The end of a text that has its last line
+/// end is a blank line only if there is no real one.
+fn may_be_last(text: &str, spans: &[Span]) -> bool {
+    spans.is_empty() || !text.ends_with('\n')
 }
 
 /// Returns the number of occurrences to search for; `None` for all.

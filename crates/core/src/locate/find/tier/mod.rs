@@ -19,6 +19,7 @@ pub(super) mod trailing;
 pub(super) mod widths;
 pub(super) mod windows;
 
+pub(crate) use escapes::{EncodedText, without_entities};
 pub(crate) use numbers::removed_row;
 
 /// The rules of tiers 2 to 6, in order.

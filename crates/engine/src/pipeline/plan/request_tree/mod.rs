@@ -148,7 +148,7 @@ impl RequestTree<'_> {
                 self.reject(target, Some(&left_out));
             }
             (FileAction::Write(content), _) => {
-                let content = WrittenText { content, fence: target.fence.as_ref() };
+                let content = WrittenText { content, fence: target.fence.as_ref(), closing: target.closing.as_deref() };
                 self.add(plan_write(self.call, path.clone(), content, self.options)?);
             }
             (FileAction::Create(file), _) => {
@@ -351,7 +351,7 @@ impl RequestTree<'_> {
                 return Err(file_exists(&path.shown(), text.map(|text| (&now.snapshot, &**text))));
             }
             if let Some(content) = text {
-                let content = WrittenText { content, fence: None };
+                let content = WrittenText { content, fence: None, closing: None };
                 return Ok(self.add(plan_write(self.call, path.clone(), content, self.options)?));
             }
         }
