@@ -5,7 +5,7 @@ use crate::api::arguments::aliases::{
     DRY_RUN_NAMES, HARMLESS_FIELDS, MEANINGFUL_FIELDS, MEANINGFUL_IF_FALSE, normalize_name,
 };
 use crate::api::arguments::join;
-use crate::api::arguments::reader::{ArgumentReader, LeftOut, is_nothing};
+use crate::api::arguments::reader::{ArgumentReader, UnusedReason, is_nothing};
 use crate::api::tool_table::{TOOLS, tool_named};
 use crate::tools::tool::Tool;
 use emendate_core::{Advice, Code, Error, Phrase, Result};
@@ -90,9 +90,9 @@ impl ArgumentReader<'_> {
             return Err(self.refused_field(name, at, &[]));
         }
         match near {
-            Some(field) => self.leave_out(LeftOut::Unknown, &format!("{name} ({field} may be meant)")),
-            None if is_nothing(value) && !owners_of(&key).is_empty() => self.leave_out(LeftOut::Empty, name),
-            None => self.leave_out(LeftOut::Unknown, name),
+            Some(field) => self.leave_out(UnusedReason::Unknown, &format!("{name} ({field} may be meant)")),
+            None if is_nothing(value) && !owners_of(&key).is_empty() => self.leave_out(UnusedReason::Empty, name),
+            None => self.leave_out(UnusedReason::Unknown, name),
         }
         Ok(())
     }

@@ -31,20 +31,20 @@ const MISSING_FACT: &str = "fields_missing";
 
 /// Why a field is not used.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum LeftOut {
+pub(super) enum UnusedReason {
     Unknown,
     Empty,
     OnlyInLists,
     NoCell,
 }
 
-impl LeftOut {
+impl UnusedReason {
     fn reason(self) -> &'static str {
         match self {
-            LeftOut::Unknown => "the tool has no such field",
-            LeftOut::Empty => "nothing is in it",
-            LeftOut::OnlyInLists => "the call is a single edit",
-            LeftOut::NoCell => "the call names no cell",
+            UnusedReason::Unknown => "the tool has no such field",
+            UnusedReason::Empty => "nothing is in it",
+            UnusedReason::OnlyInLists => "the call is a single edit",
+            UnusedReason::NoCell => "the call names no cell",
         }
     }
 }
@@ -69,7 +69,7 @@ pub(super) struct ArgumentReader<'a> {
     /// Accepted spellings with their fields, each once.
     spelled: Vec<(String, String)>,
     /// Fields that are not used.
-    left_out: BTreeMap<LeftOut, Vec<String>>,
+    left_out: BTreeMap<UnusedReason, Vec<String>>,
     /// True if several fields of the object that is being read are lists of texts.
     pub(super) are_lists: bool,
     /// The client's names of fields.
@@ -160,7 +160,7 @@ impl<'a> ArgumentReader<'a> {
         for field in unused.iter().filter(|field| **field == "order" || is_empty_field(out, field)).collect::<Vec<_>>()
         {
             if let Some(value) = out.shift_remove(*field) {
-                self.leave_out(if is_nothing(&value) { LeftOut::Empty } else { LeftOut::OnlyInLists }, field);
+                self.leave_out(if is_nothing(&value) { UnusedReason::Empty } else { UnusedReason::OnlyInLists }, field);
             }
         }
     }
@@ -225,7 +225,7 @@ impl<'a> ArgumentReader<'a> {
                         && !has_type(self.known.resolve_schema(&known[&field]), "string")
                         && !required.contains(&&*field) =>
                 {
-                    self.leave_out(LeftOut::Empty, &name);
+                    self.leave_out(UnusedReason::Empty, &name);
                 }
                 FieldRef::Field(field, exact) => {
                     let value = self.value(value, &known[&field], &join(at, &field), Some(&field))?;
@@ -361,7 +361,7 @@ impl<'a> ArgumentReader<'a> {
     }
 
     /// Notes a field that is not used, once for each reason.
-    pub(super) fn leave_out(&mut self, why: LeftOut, name: &str) {
+    pub(super) fn leave_out(&mut self, why: UnusedReason, name: &str) {
         let names = self.left_out.entry(why).or_default();
         if !names.iter().any(|other| other == name) {
             names.push(name.to_owned());

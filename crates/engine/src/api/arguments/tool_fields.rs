@@ -1,7 +1,7 @@
 //! Fields that one tool reads in a way of its own: ranges of lines, the command of a text editor, numbers of cells.
 
 use crate::api::arguments::aliases::normalize_name;
-use crate::api::arguments::reader::{ArgumentReader, LeftOut, is_nothing};
+use crate::api::arguments::reader::{ArgumentReader, UnusedReason, is_nothing};
 use crate::api::arguments::words;
 use crate::tools::tool::Tool;
 use serde_json::{Map, Value, json};
@@ -106,7 +106,7 @@ impl ArgumentReader<'_> {
         fields.retain(|name, value| {
             let is_empty = own.get(name).is_some() && is_nothing(value);
             if is_empty && !value.is_null() {
-                self.leave_out(LeftOut::Empty, name);
+                self.leave_out(UnusedReason::Empty, name);
             }
             !is_empty
         });
@@ -119,8 +119,10 @@ impl ArgumentReader<'_> {
     pub(super) fn leave_out_cell(&mut self, fields: &mut Map<String, Value>) {
         fields.retain(|name, value| {
             let why = match &*normalize_name(name) {
-                "cellid" | "cellnumber" | "newsource" | "celltype" | "editmode" if is_nothing(value) => LeftOut::Empty,
-                "celltype" | "editmode" => LeftOut::NoCell,
+                "cellid" | "cellnumber" | "newsource" | "celltype" | "editmode" if is_nothing(value) => {
+                    UnusedReason::Empty
+                }
+                "celltype" | "editmode" => UnusedReason::NoCell,
                 _ => return true,
             };
             if !value.is_null() {
