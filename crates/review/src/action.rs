@@ -1,7 +1,7 @@
 //! Actions: the fields of a form become a call of the engine.
 
 use crate::html::query_path;
-use crate::keep::{self, KeptChanges};
+use crate::keep::{self, KeepDecision};
 use crate::pages::questions::can_correct;
 use crate::request::Fields;
 use crate::state::ReviewState;
@@ -100,7 +100,7 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
         }
         "approve" | "deny" | "correct" => return answered(state, fields, verb),
         "keep" => {
-            let KeptChanges { summary, marks } = keep::set_kept(state, fields)?;
+            let KeepDecision { summary, marks } = keep::set_kept(state, fields)?;
             return Ok(ActionDone { marks: Some(marks), ..ActionDone::only(state.relative(&summary)) });
         }
         "tick" => {

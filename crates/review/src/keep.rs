@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 /// Files of several operations that one decision keeps.
 const FILES_KEPT_MAX: usize = 200;
 
-/// What a decision changed.
-pub(crate) struct KeptChanges {
+/// The effect of a decision.
+pub(crate) struct KeepDecision {
     /// The decision, for the person.
     pub(crate) summary: String,
     /// The marks that it set or removed, without those that were so before: the field `marks` of the action that takes
@@ -31,7 +31,7 @@ pub(crate) struct KeptChanges {
 ///
 /// Errors: `call.invalid`, `call.too_large`; `conflict.raced` for changes that are not those that were shown; those of
 /// the history, and of the file of ticks.
-pub(crate) fn set_kept(state: &ReviewState, fields: &Fields) -> Result<KeptChanges> {
+pub(crate) fn set_kept(state: &ReviewState, fields: &Fields) -> Result<KeepDecision> {
     let scope = scope_of(fields).ok_or_else(|| incomplete("the changes"))?;
     let (path, is_kept) = (fields.path("path"), fields.text("on") != Some("0"));
     let hunk = fields.sent_number("hunk")?;
@@ -44,7 +44,7 @@ pub(crate) fn set_kept(state: &ReviewState, fields: &Fields) -> Result<KeptChang
     };
     let of = path.as_deref().map_or_else(String::new, |path| format!(" of {}", emendate::fs::shown(path)));
     let summary = format!("{what}{of} {}.", if is_kept { "will be kept" } else { "can be decided again" });
-    Ok(KeptChanges { summary, marks })
+    Ok(KeepDecision { summary, marks })
 }
 
 /// Marks hunks of an operation. Returns the marks that changed.
