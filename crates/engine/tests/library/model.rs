@@ -265,11 +265,8 @@ impl Model {
             match it.role {
                 _ if it.session != session || it.is_moment => {}
                 Role::Edit if redo => return None,
-                _ if it.undone_by.is_some() => {
-                    if self.came_back(*number) {
-                        return Some(*number);
-                    }
-                }
+                _ if self.came_back(*number) => return Some(*number),
+                _ if it.undone_by.is_some() => {}
                 Role::Undo if redo => return Some(*number),
                 Role::Edit | Role::Redo if !redo => return Some(*number),
                 _ => {}

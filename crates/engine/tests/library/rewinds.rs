@@ -7,6 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, prop_oneof, proptest};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 const CELLS: usize = 4;
 /// Lines between two cells, so that their changes do not meet.
@@ -95,10 +96,17 @@ impl RewindPlay {
         let text = self.fixture.get("a");
         let values = text.lines().filter_map(|line| line.strip_prefix("cell ")?.split_once(": ")?.1.parse().ok());
         self.cells = values.collect::<Vec<usize>>().try_into().unwrap();
-        self.story.push_str(&format!(" {} {:?}", code(&reply), self.cells));
+        let (cells, code) = (self.cells, code(&reply));
+        self.tell(format_args!(" {code} {cells:?}"));
         self.record_operations(&before);
         self.check_cells();
         reply
+    }
+
+    /// Adds to what a failed case prints.
+    fn tell(&mut self, what: std::fmt::Arguments<'_>) {
+        // Writing into a string cannot fail.
+        let _ = self.story.write_fmt(what);
     }
 
     /// Adds the operations that the history has since the last call.
@@ -146,7 +154,7 @@ impl RewindPlay {
     }
 
     fn act(&mut self, session: usize, act: Act) {
-        self.story.push_str(&format!("\ns{session} {act:?}"));
+        self.tell(format_args!("\ns{session} {act:?}"));
         match act {
             Act::Edit(cell) => {
                 self.value += 1;
@@ -184,8 +192,8 @@ impl RewindPlay {
         let (own, since) = (format!("s{session}"), self.marks[mark].1);
         let edits: Vec<u64> = self.operations.iter().filter(|(_, it)| it.edit.is_some()).map(|(id, _)| *id).collect();
         let wanted = |edit: &u64| {
-            let counted = self.operations.iter().rev().filter(|(id, it)| **id <= since || it.session != own);
-            counted.filter_map(|(_, it)| it.decided.get(edit).copied()).next().unwrap_or(false)
+            let mut counted = self.operations.iter().rev().filter(|(id, it)| **id <= since || it.session != own);
+            counted.find_map(|(_, it)| it.decided.get(edit).copied()).unwrap_or(false)
         };
         let wanted: Vec<bool> = edits.iter().map(wanted).collect();
         let newest = self.operations.keys().next_back().copied();

@@ -395,12 +395,11 @@ impl Reversal<'_> {
 
     /// Reads the operations on a path, which has this key in the log.
     fn recorded<'s>(&'s self, path: &'s SafePath, key: &'s [u8]) -> Result<RecordedChanges<'s>> {
-        let effects = match self.effects.get() {
-            Some(effects) => effects,
-            None => {
-                let read = EditEffects::read(&self.call, self.root)?;
-                self.effects.get_or_init(|| read)
-            }
+        let effects = if let Some(effects) = self.effects.get() {
+            effects
+        } else {
+            let read = EditEffects::read(&self.call, self.root)?;
+            self.effects.get_or_init(|| read)
         };
         RecordedChanges::read(&self.call, self.root, path, key, effects)
     }
