@@ -251,7 +251,9 @@ impl Config {
                 ignored.push(key.replace("policy.", "[policy] "));
             }
         }
-        ignored.iter().for_each(|name| self.note_ignored(name, source));
+        for name in &ignored {
+            self.note_ignored(name, "loosen", source);
+        }
         for name in &policy.import {
             if name != claude::IMPORT_NAME {
                 let what = format!("policy.import: `{name}` is unknown; there is {}", claude::IMPORT_NAME);
@@ -275,7 +277,7 @@ impl Config {
     fn add_checks(&mut self, file: &ConfigFile, source: RuleSource<'_>) -> Result<()> {
         let syntax = file.validate.syntax.as_deref();
         if !self.origins.tighten_word(&mut self.strictness, "validate.syntax", syntax, source)? {
-            self.note_ignored("[validate] syntax", source);
+            self.note_ignored("[validate] syntax", "loosen", source);
         }
         for pattern in &file.validate.skip {
             let rule = PathRule::new(pattern, source)?;
@@ -319,13 +321,14 @@ impl Config {
             ("[[lsp]]", !file.lsp.is_empty()),
         ];
         for (name, _) in own.iter().filter(|(_, is_set)| *is_set) {
-            self.note_ignored(name, source);
+            self.note_ignored(name, "set", source);
         }
     }
 
-    /// Notes a setting of a project's file that only a user may make.
-    fn note_ignored(&mut self, name: &str, source: RuleSource<'_>) {
-        let what = format!("{name} is ignored in a project file, because only the user may set it (see emend trust)");
+    /// Notes a setting of a project's file that only a user may set, or loosen.
+    fn note_ignored(&mut self, name: &str, verb: &str, source: RuleSource<'_>) {
+        let what =
+            format!("{name} is ignored in a project file, because only the user may {verb} it (see emend trust)");
         self.ignored.push(format!("{}: {what}.", source.origin));
     }
 
@@ -434,7 +437,8 @@ impl Config {
         let rules = self.deny.iter().chain(&self.ask).chain(&self.allow);
         for rule in rules.filter(|rule| roots.iter().any(|root| rule.repeats(root))) {
             self.ignored.push(format!(
-                "{}: `{}` is a path below the root, because it begins with one slash; an absolute path begins with two.",
+                "{}: the rule `{}` begins with one slash and the path of the root, so it covers nothing there; an absolute \
+                 path begins with two slashes.",
                 rule.origin, rule.text
             ));
         }
@@ -544,7 +548,7 @@ mod tests {
             config.take_ignored().concat()
         };
         for rule in ["/w/p/s/**", "/w/p", "Read(/w/p/s)", "/w/p/(g)/x"] {
-            assert!(noted(rule).contains(&format!("f: `{rule}` is a path below the root")), "{rule}");
+            assert!(noted(rule).contains(&format!("f: the rule `{rule}` begins with one slash")), "{rule}");
         }
         for rule in ["//w/p/s/**", "Read(//w/p/s)", "/w/pp/s", "w/p/s", "/s/w/p"] {
             assert_eq!(noted(rule), "", "{rule}");
