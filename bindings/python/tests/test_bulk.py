@@ -213,7 +213,7 @@ def test_an_array_that_was_taken_is_a_mistake() -> None:
 
 def test_comparisons_are_limited() -> None:
     batch = pa.record_batch({"before": ["a\n" * 1000], "after": ["b\n" * 1000]})
-    for steps, code in [(0, "call.too_much_work"), (100_000, None)]:
+    for steps, code in [(0, "call.too_much_work"), (40_000_000, None)]:
         made = pa.record_batch(bulk.diff_many(batch, max_steps=steps, columns=["code", "message", "next"])).to_pylist()
         assert made[0]["code"] == code
         assert code is None or made[0]["next"] == "Give shorter texts." and "written" not in made[0]["message"]

@@ -56,7 +56,7 @@ PATCH = "a.py\n<<<<<<< SEARCH\nb\n=======\nc\n>>>>>>> REPLACE\n"
 
 def test_files_in_polars_and_duckdb() -> None:
     frame = pl.DataFrame({"files": [[{"path": "a.py", "text": "b\n"}]], "edit": [PATCH]})
-    made = on_polars.map_batches(frame, bulk.apply_files_many, ["files", "edit"])
+    made = on_polars.map_batches(frame, bulk.apply_files_many, ["files", "edit"], keep=False)
     assert made["files"].to_list() == [[{"path": "a.py", "kind": "updated", "from_path": None, "text": "c\n"}]]
     connection = duckdb.connect()
     on_duckdb.register(connection, "emend", bulk.apply_files_many, ["files", "edit"])
