@@ -4,6 +4,7 @@ mod advice;
 mod arrows;
 mod english;
 mod layers;
+mod locks;
 mod names;
 mod packages;
 mod pages;
@@ -42,6 +43,7 @@ pub(crate) static CHECKS: &[Check] = &[
     Check { name: "machine", run: words::machines },
     Check { name: "architecture", run: arrows::architecture },
     Check { name: "package", run: packages::manifests },
+    Check { name: "lock", run: locks::locks },
     Check { name: "arrow", run: arrows::arrows },
     Check { name: "layer", run: layers::layers },
     Check { name: "cycle", run: layers::cycles },
