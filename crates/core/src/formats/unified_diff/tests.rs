@@ -181,13 +181,12 @@ fn counts_are_checked_but_not_required() {
         "@@ -1,2 +1,2 @@\n a\n-b\n+c\n@@ -9,2 +9,3 @@\n a\n-b\n+c",
         "@@ -1 +1 @@\n-b\n",
         "@@ -1,2 +1,2 @@\n a\n-b\n",
-        "@@\n a\n-b\n+c",
-        "@@\n a\n-b",
         "@@ -1 +1 @@\n-b\n+c\n@@ -9,2 ",
     ] {
         unparsable(&format!("{HEAD}{cut}"), "cut off");
     }
-    for whole in ["@@\n-b\n+c\n a", "@@\n-b\n+c\n\\ No newline at end of file", "@@\n-b\n+c\n\nDone."] {
+    // Clients trim texts.
+    for whole in ["@@\n-b\n+c", "@@\n-b\n+c\n a", "@@\n-b\n+c\n\\ No newline at end of file", "@@\n-b\n+c\n\nDone."] {
         assert!(body(whole).starts_with("-b\n+c\n"), "{whole}");
     }
 }
