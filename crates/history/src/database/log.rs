@@ -324,15 +324,13 @@ pub(super) fn operations(connection: &Connection, filter: &OperationFilter<'_>) 
     let sql = format!(
         "SELECT {OPERATION_COLUMNS} FROM operations WHERE pending>=0 AND (?1 IS NULL OR session=?1) AND number<?2
          AND (?5 IS NULL AND tool<>?6 OR tool=?5) AND (?7 IS NULL OR at>=?7) AND (NOT ?8 OR role<>0)
-         AND (?3 IS NULL OR number IN (SELECT operation FROM touched WHERE path=?3 OR moved_from=?3))
-         ORDER BY number DESC LIMIT ?4"
+         AND (?3 IS NULL OR number IN (SELECT operation FROM touched WHERE path=?3 OR moved_from=?3)) ORDER BY number DESC LIMIT ?4"
     );
     let below = filter.below.map_or(i64::MAX, |below| i64::try_from(below).unwrap_or(i64::MAX));
     let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
     let mut query = connection.prepare_cached(&sql)?;
-    let mut rows = query.query(params![
-        filter.session, below, filter.path, limit, filter.tool, TURN, filter.since, filter.only_reversals
-    ])?;
+    let OperationFilter { session, path, tool, since, only_reversals, .. } = *filter;
+    let mut rows = query.query(params![session, below, path, limit, tool, TURN, since, only_reversals])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         found.push(read(connection, row)?);
