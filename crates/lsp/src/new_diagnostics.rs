@@ -80,7 +80,7 @@ impl MatchRule {
     }
 }
 
-/// What is equal in two problems that match.
+/// The parts that are equal in two problems that match.
 #[derive(PartialEq, Eq, Hash)]
 struct ProblemKey<'a> {
     code: Option<&'a str>,

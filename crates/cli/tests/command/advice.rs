@@ -64,7 +64,7 @@ fn errors_name_options_and_arguments() {
     workspace.put("n.ipynb", NOTEBOOK);
     workspace.put(
         "two.ipynb",
-        &NOTEBOOK.replace("[{", "[{\"cell_type\": \"raw\", \"metadata\": {}, \"source\": [\"x\"]}, {"),
+        NOTEBOOK.replace("[{", "[{\"cell_type\": \"raw\", \"metadata\": {}, \"source\": [\"x\"]}, {"),
     );
     workspace.put("change.diff", "--- a/a.txt\n+++ b/a.txt\n@@ -4 +4 @@\n-end\n+the end  \n");
     workspace.put("nameless.diff", "@@ -4 +4 @@\n-end\n+the end\n");

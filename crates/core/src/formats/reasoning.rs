@@ -318,7 +318,7 @@ mod tests {
             format!("a.py\n<<<<<<< SEARCH\nold\n=======\n{lines}>>>>>>> REPLACE\n"),
             format!("a.py\n```python\n{lines}```\n"),
             format!("--- a/a.py\n+++ b/a.py\n@@ -1 +1,4 @@\n old\n{added}"),
-            format!("--- a/a.py\n+++ b/a.py\n@@ -1,4 +1,5 @@\n <think>\n hm\n </think>\n+new\n old\n"),
+            "--- a/a.py\n+++ b/a.py\n@@ -1,4 +1,5 @@\n <think>\n hm\n </think>\n+new\n old\n".to_owned(),
             format!("*** Begin Patch\n*** Update File: a.py\n@@\n-old\n{added}*** End Patch\n"),
             format!("<write_to_file>\n<path>a.py</path>\n<content>\n{lines}</content>\n</write_to_file>\n"),
             format!(

@@ -62,7 +62,7 @@ impl<'t> WrittenText<'t> {
         };
         // Source code has no entities, but the change of a text may be that it gets some.
         if is_prose(extension) {
-            return Err(unclear_entities(&example));
+            return Err(unclear_entities(example));
         }
         notes.push("HTML entities in the text were decoded: the file has the characters themselves.");
         Ok((Cow::Owned(decoded), notes))
@@ -179,7 +179,7 @@ fn check_is_whole(now: &str, content: &str) -> Result<()> {
 fn check_is_complete(now: &str, content: &str, closing: &str) -> Result<()> {
     let lines: Vec<&str> = work::lines(now).map(str::trim_end).collect();
     let ends = |line: &&str| line.starts_with(closing) && line.trim_start_matches(&closing[..1]).is_empty();
-    let Some(at) = lines.iter().position(|line| ends(line)) else { return Ok(()) };
+    let Some(at) = lines.iter().position(ends) else { return Ok(()) };
     let above: HashSet<&str> = lines[..at].iter().copied().collect();
     let new: HashSet<&str> = work::lines(content).map(str::trim_end).collect();
     let mut below = lines[at + 1..].iter().filter(|line| !line.is_empty() && !above.contains(*line) && !ends(line));

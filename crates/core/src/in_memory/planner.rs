@@ -146,7 +146,10 @@ impl<V: View + ?Sized> Planner<'_, V> {
         match &step.action {
             FileAction::Edit { ops, order } => self.edit(step, ops, *order)?,
             FileAction::Write(content) => {
-                self.write(path, WrittenText { content, fence: step.fence.as_ref(), closing: step.closing.as_deref() })?
+                self.write(
+                    path,
+                    WrittenText { content, fence: step.fence.as_ref(), closing: step.closing.as_deref() },
+                )?;
             }
             FileAction::Create(NewFile::Text(content)) => self.create(path, content)?,
             FileAction::Delete { text } => return self.delete(path, text.as_deref()),

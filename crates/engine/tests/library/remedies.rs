@@ -74,21 +74,21 @@ fn failing(root: &str) -> Vec<(&'static str, Value)> {
         ),
         ("text_editor", json!({"command": "insert", "path": file("gone.txt"), "insert_line": 1, "insert_text": "x"})),
         ("notebook_edit", json!({"notebook_path": file("n.ipynb"), "cell_id": "none", "new_source": "x"})),
-        ("text_editor", json!({"command": "insert", "path": file("a.txt"), "insert_line": 1})),
-        ("text_editor", json!({"command": "view", "path": file("unread.md")})),
-        ("undo", json!({"id": "99"})),
-        ("read", json!({"file_path": file("a.txt"), "offset": 99})),
-        ("read", json!({"file_path": file("unread.md")})),
     ];
     first.into_iter().chain(of_entries(root)).chain(of_new_text(root)).chain(of_other_names(root)).collect()
 }
 
-/// Calls whose texts have other names than the fields of an edit.
+/// Calls that are no edits, or whose texts have other names than the fields of an edit.
 fn of_other_names(root: &str) -> Vec<(&'static str, Value)> {
     let file = |name: &str| format!("{root}/{name}");
     let edit =
         |name: &str, old: &str, new: &str| json!({"file_path": file(name), "old_string": old, "new_string": new});
     vec![
+        ("text_editor", json!({"command": "insert", "path": file("a.txt"), "insert_line": 1})),
+        ("text_editor", json!({"command": "view", "path": file("unread.md")})),
+        ("undo", json!({"id": "99"})),
+        ("read", json!({"file_path": file("a.txt"), "offset": 99})),
+        ("read", json!({"file_path": file("unread.md")})),
         ("apply", json!({"input": "no edit at all"})),
         ("apply", json!({"input": "a.txt\n<<<<<<< SEARCH\nthe first lime of the file\n=======\nx\n>>>>>>> REPLACE\n"})),
         ("apply", json!({"input": "a.txt\n<<<<<<< SEARCH\n2\ttwicee\n=======\nx\n>>>>>>> REPLACE\n"})),

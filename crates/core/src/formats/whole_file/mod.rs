@@ -4,6 +4,7 @@
 //! A name has to be alone on its line: a sentence about a file may be followed by only a part of it. If the end of a
 //! file is ambiguous, the text is refused.
 
+mod draft;
 mod element;
 pub mod elided;
 mod reader;

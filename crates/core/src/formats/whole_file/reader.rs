@@ -1,17 +1,17 @@
 //! Parsing of lines to files: a state machine. Errors are reported at the end.
 
+use super::draft::{ClosedFence, TextDraft};
 use super::element::{CONTENT_TAG, FileTag, file_tag};
 use super::text_end::TextEnd;
 use super::text_lines::{
-    announced_lines, are_missing, follows_content, is_edit, is_markdown, is_text, precedes_name, without_margin,
+    announced_lines, are_missing, follows_content, is_edit, is_text, precedes_name, without_margin,
 };
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::fence;
-use crate::formats::line_parser::{FileActionKind, ParseOptions, StreamEvent, without_line_end};
+use crate::formats::line_parser::{FileActionKind, ParseOptions, StreamEvent};
 use crate::formats::name;
 use crate::locate::fence_name::FenceName;
-use crate::locate::op::HunkLineKind;
 use crate::note::Notes;
 use crate::text::lines::count_lines;
 use std::mem;
@@ -66,25 +66,6 @@ pub(super) fn opens_tag(line: &str) -> Option<TextEnd> {
     line.starts_with(CONTENT_TAG).then_some(TextEnd::Content).or_else(end)
 }
 
-/// A text that is being parsed.
-struct TextDraft {
-    /// The path of the file; `None` for a fence without a name.
-    path: Option<String>,
-    must_exist: bool,
-    fence: Option<FenceName>,
-    /// The info string of the fence, as long as a comment at the beginning of the text may name the file.
-    info: Option<String>,
-    /// True if the fence has an info string.
-    labelled: bool,
-    at: usize,
-    end: TextEnd,
-    text: String,
-    /// The end of the text, if the last tag seen was the closing one.
-    ends: Option<usize>,
-    /// Number of bytes of the text reported as events.
-    emitted: usize,
-}
-
 #[derive(Default)]
 enum WholeFileState {
     #[default]
@@ -94,29 +75,6 @@ enum WholeFileState {
     Head(Option<String>, usize),
     /// Inside `<write_to_file>`, after its text.
     Tail,
-}
-
-/// The fence that closed the previous file, as long as it may have been a fence inside of it.
-struct ClosedFence {
-    path: String,
-    end: TextEnd,
-    /// The line of the request.
-    line: usize,
-    /// True if the fence was opened with the name of a language.
-    labelled: bool,
-    /// True if text directly follows it.
-    followed: bool,
-}
-
-impl ClosedFence {
-    /// True if the fence and a bare one on a later line may both belong to the text of the file. `name_line` is that of
-    /// the name above the later fence, if it has one.
-    fn may_go_on(&self, line: usize, name_line: Option<usize>) -> bool {
-        match name_line {
-            Some(name_line) => self.labelled && name_line == self.line + 1,
-            None => self.followed || self.line + 1 == line || is_markdown(&self.path),
-        }
-    }
 }
 
 /// A parser of files, fed line by line.
@@ -459,7 +417,7 @@ impl WholeFileReader {
         // Whether the indentation of a fence is removed from its text is known at its end.
         if self.margin.is_empty() || !matches!(draft.end, TextEnd::Fence { .. }) {
             let sure = draft.ends.map_or(draft.text.len(), |end| draft.text[..end].rfind('\n').map_or(0, |at| at + 1));
-            emit(&mut draft, sure, out);
+            draft.emit(sure, out);
         }
         Ok(WholeFileState::Open(draft))
     }
@@ -496,7 +454,7 @@ impl WholeFileReader {
             self.unindented = self.unindented.or(Some(draft.at));
         }
         let len = draft.text.len();
-        emit(&mut draft, len, out);
+        draft.emit(len, out);
         let TextDraft { path, must_exist, fence, labelled, at, end, text, .. } = draft;
         let closing =
             if let TextEnd::Fence { sign, len, .. } = end { Some(sign.to_string().repeat(len)) } else { None };
@@ -513,15 +471,6 @@ impl WholeFileReader {
         }
         out.push(StreamEvent::FileDone);
         self.files.push(FileContent { path, text, at, must_exist, fence, closing });
-    }
-}
-
-/// Emits events for the lines of a file up to an offset.
-fn emit(draft: &mut TextDraft, to: usize, out: &mut Vec<StreamEvent>) {
-    if draft.path.is_some() && to > draft.emitted {
-        let lines = draft.text[draft.emitted..to].split_inclusive('\n').map(without_line_end);
-        out.extend(lines.map(|line| StreamEvent::Line { kind: HunkLineKind::Added, text: line.to_owned() }));
-        draft.emitted = to;
     }
 }
 

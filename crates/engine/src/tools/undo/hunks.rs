@@ -24,8 +24,9 @@ use crate::tools::undo::file_states::{
 };
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::later_move::later_move;
+use crate::tools::undo::refusals::{foreign, still_running};
 use crate::tools::undo::restore::{RestoreInput, may_replace};
-use crate::tools::undo::select::{self, OperationRef, choose_one, foreign, is_foreign, session_filter, still_running};
+use crate::tools::undo::select::{self, OperationRef, choose_one, is_foreign, session_filter};
 use emendate_core::{Advice, ChangeSet, Code, Error, Phrase, Presence, Result, Snapshot, TieBreak, advice, explain};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileState, LogEntry, Role};

@@ -8,9 +8,10 @@ use crate::model::call_context::CallContext;
 use crate::session::gaps::history_gaps;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::session::outside::is_of_shell;
-use crate::tools::history::operation_list::{LastUndo, OperationStatus, newest_first, one_line, reversal_of};
+use crate::tools::history::operation_list::{LastUndo, newest_first, reversal_of};
 use crate::tools::moments::{find_moment, last_turn};
 use crate::tools::undo::input::UndoInput;
+use crate::tools::undo::refusals::{already_reversed, foreign, still_running, uncertain};
 use crate::tools::undo::since::select_since;
 use emendate_core::{Advice, Code, Error, Phrase, Result, advice};
 use emendate_fs::SafePath;
@@ -453,61 +454,4 @@ pub(super) fn session_filter<'a>(caller: &'a CallContext, args: &UndoInput) -> O
 /// undo it.
 pub(super) fn is_foreign(logged: &LogEntry, session: &str) -> bool {
     logged.operation.session != session && !logged.operation.is_outside()
-}
-
-/// Creates the error for an operation of another session.
-pub(super) fn foreign(logged: &LogEntry) -> Error {
-    Error::new(
-        Code::CallInvalid,
-        format!("Operation {} belongs to the session {}.", logged.id, logged.operation.session),
-    )
-    .next(
-        Advice::named("If this is intended, repeat the call with {any_session=true}.")
-            .or("Undo operations of this session only."),
-    )
-}
-
-/// Creates the error for an operation that was undone already; its redo can be undone instead.
-fn already_reversed(logged: &LogEntry, last: LastUndo) -> Error {
-    let undo = matches!(logged.operation.role, Role::Undo(_));
-    let verb = if undo == last.redone { "undone" } else { "redone" };
-    let by = last.by;
-    let (what, next) = if last.redone {
-        (format!("Operation {} was {verb} by {by}.", logged.id), format!("To take it back again, undo operation {by}."))
-    } else {
-        (
-            format!("Operation {} was {verb} already, by {by}.", logged.id),
-            format!("To take that back, undo operation {by}."),
-        )
-    };
-    Error::new(Code::EditNoChange, what).next(next)
-}
-
-/// Creates the error for an operation that would have to finish first.
-pub(super) fn still_running(logged: &LogEntry) -> Error {
-    let by = logged.owner.map_or(String::new(), |owner| format!(", by process {owner}"));
-    Error::new(Code::LockTimeout, format!("Operation {} is being done right now{by}.", logged.id))
-        .next("Repeat the call when that process has answered.")
-}
-
-/// Creates the error for operations missing after the `nth` of the selected ones, which is `logged`.
-fn uncertain(gap: HistoryGap, logged: Option<&LogEntry>, nth: usize, times: usize, verb: &str) -> Error {
-    let id = logged.map_or(String::new(), |logged| logged.id.to_string());
-    let what = format!(
-        "It is not certain which operation is to be {verb}: the history was damaged or could not be written, and {gap}."
-    );
-    let error = Error::new(Code::OperationUncertain, what);
-    let error = logged
-        .into_iter()
-        .fold(error, |error, logged| error.evidence(one_line(logged, OperationStatus::default()).trim_end()));
-    let named = advice![
-        "Call ",
-        Phrase::Tool("history"),
-        format!(" and compare it with the files. If operation {id} is meant, repeat the call with "),
-        Phrase::Set("id", id.into()),
-        "."
-    ];
-    let fewer =
-        Advice::named("Repeat the call with {last=}; the operations before those need their ids.").set("last", nth);
-    if nth > 0 && times > 1 { error.next(fewer) } else { error.next(named) }
 }

@@ -11,8 +11,8 @@ use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::undo::file_states::{
     current_state, difference, history_content, is_same_content, logged_place, not_kept, putting, with_same_codec,
 };
+use crate::tools::undo::refusals::still_running;
 use crate::tools::undo::reversal;
-use crate::tools::undo::select::still_running;
 use emendate_core::{Code, Error, Result};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileKind, FileState, LogEntry, Operation, OperationId};
