@@ -92,10 +92,10 @@ impl ReasonedReply {
         has_edit(&self.answer)
     }
 
-    /// The note about edits that were left out.
+    /// The note about edits that were ignored.
     pub(super) fn note(&self) -> String {
         let ReasonedReply { tag, lines: [first, last], .. } = self;
-        format!("Edits in the reasoning were left out ({tag}, lines {first}-{last}): they are not part of the answer.")
+        format!("Edits in the reasoning were ignored ({tag}, lines {first}-{last}): they are not part of the answer.")
     }
 
     /// The error for a reply whose only edits are in its reasoning.

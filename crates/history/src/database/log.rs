@@ -2,7 +2,7 @@
 
 use emendate_core::ContentId;
 use rusqlite::types::{FromSqlError, FromSqlResult};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 
 use super::cache::CacheUpdate;
 use super::rows::{self, fixed};
@@ -287,7 +287,12 @@ pub(super) fn abort(connection: &Connection, id: OperationId) -> rusqlite::Resul
 pub(super) fn in_doubt(connection: &Connection) -> rusqlite::Result<Vec<LogEntry>> {
     let mut query = connection
         .prepare_cached(&format!("SELECT {OPERATION_COLUMNS} FROM operations WHERE pending>0 ORDER BY number DESC"))?;
-    let mut rows = query.query([])?;
+    let rows = query.query([])?;
+    read_all(connection, rows)
+}
+
+/// Reads the operations of all rows.
+fn read_all(connection: &Connection, mut rows: Rows<'_>) -> rusqlite::Result<Vec<LogEntry>> {
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         found.push(read(connection, row)?);
@@ -330,12 +335,8 @@ pub(super) fn operations(connection: &Connection, filter: &OperationFilter<'_>) 
     let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
     let mut query = connection.prepare_cached(&sql)?;
     let OperationFilter { session, path, tool, since, only_reversals, .. } = *filter;
-    let mut rows = query.query(params![session, below, path, limit, tool, TURN, since, only_reversals])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        found.push(read(connection, row)?);
-    }
-    Ok(found)
+    let rows = query.query(params![session, below, path, limit, tool, TURN, since, only_reversals])?;
+    read_all(connection, rows)
 }
 
 /// Returns the operations with a larger number, the oldest first, with the beginnings of turns.
@@ -343,13 +344,9 @@ pub(super) fn operations_after(connection: &Connection, number: u64, limit: usiz
     let sql =
         format!("SELECT {OPERATION_COLUMNS} FROM operations WHERE pending>=0 AND number>?1 ORDER BY number LIMIT ?2");
     let mut query = connection.prepare_cached(&sql)?;
-    let mut rows =
+    let rows =
         query.query(params![i64::try_from(number).unwrap_or(i64::MAX), i64::try_from(limit).unwrap_or(i64::MAX)])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        found.push(read(connection, row)?);
-    }
-    Ok(found)
+    read_all(connection, rows)
 }
 
 /// Returns the operation with this name.

@@ -16,7 +16,7 @@ pub(super) fn layer(text: &str) -> Option<UnwrappedText<'_>> {
     let mut rest = rest.strip_prefix("<args>")?.trim_start();
     let (mut out, mut count) = (String::new(), 0);
     while let Some(inside) = rest.strip_prefix("<file>") {
-        let FileElement { path, content, lines, after } = file(inside)?;
+        let WrappedFile { path, content, lines, after } = file(inside)?;
         let _ = match lines {
             Some(lines) => write!(
                 out,
@@ -39,7 +39,7 @@ fn is_start(line: &str) -> bool {
 }
 
 /// A file as an element.
-struct FileElement<'a> {
+struct WrappedFile<'a> {
     path: &'a str,
     content: &'a str,
     /// The announced number of lines.
@@ -49,7 +49,7 @@ struct FileElement<'a> {
 }
 
 /// Parses a file after its opening tag.
-fn file(text: &str) -> Option<FileElement<'_>> {
+fn file(text: &str) -> Option<WrappedFile<'_>> {
     let (path, rest) = text.trim_start().strip_prefix("<path>")?.split_once("</path>")?;
     let body = rest.trim_start().strip_prefix("<content>")?;
     let (content, rest) = match body.trim_start().strip_prefix("<![CDATA[") {
@@ -68,7 +68,7 @@ fn file(text: &str) -> Option<FileElement<'_>> {
     let path = path.trim();
     let plain = !path.is_empty() && !path.contains(['"', '\n', '<', '>']) && !content.contains("</file>");
     let after = rest.strip_prefix("</file>")?;
-    plain.then_some(FileElement { path, content, lines, after })
+    plain.then_some(WrappedFile { path, content, lines, after })
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ impl Format for WholeFile {
         if !contains_any(text, &["```", "~~~"]) && !element::may_open(text) {
             return Vec::new();
         }
-        ranges(text, false, |info, above| text_lines::is_text(info) && reader::named(info, above).is_some())
+        ranges(text, false, |info, above| text_lines::is_text(info) && text_lines::named(info, above).is_some())
     }
 
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
@@ -57,12 +57,12 @@ impl Format for WholeFile {
 /// Returns the lines of fences below a line that may be the name of an existing file, and of those that begin with a
 /// comment that is a name.
 pub(super) fn possible_ranges(text: &str) -> Vec<Range<usize>> {
-    ranges(text, true, |info, above| reader::perhaps_named(info, above).is_some())
+    ranges(text, true, |info, above| text_lines::perhaps_named(info, above).is_some())
 }
 
 /// True for an info string that may be the name of a file.
 pub(super) fn may_be_named(info: &str) -> bool {
-    reader::named(info, "").is_some() || reader::perhaps_named(info, "").is_some()
+    text_lines::named(info, "").is_some() || text_lines::perhaps_named(info, "").is_some()
 }
 
 /// False for the info string of a fence that contains a diff.

@@ -4,7 +4,8 @@ use super::draft::{ClosedFence, TextDraft};
 use super::element::{CONTENT_TAG, FileTag, file_tag};
 use super::text_end::TextEnd;
 use super::text_lines::{
-    announced_lines, are_missing, follows_content, is_edit, is_text, precedes_name, without_margin,
+    announced_lines, are_missing, follows_content, is_edit, is_text, named, perhaps_named, precedes_name,
+    without_margin,
 };
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -45,19 +46,6 @@ around the whole text.";
 
 /// Maximum bytes of blank lines above the first line of a text that may be an edit.
 const BLANK_BYTES_MAX: usize = 256;
-
-/// Returns the name that the info string of a fence gives, or the line above it.
-pub(super) fn named(info: &str, above: &str) -> Option<String> {
-    // A single word with a dot may be the name of a language.
-    let says = info.contains(['/', ':', '=']) || info.split_whitespace().nth(1).is_some();
-    name::in_info(info).filter(|_| says).or_else(|| name::alone(above))
-}
-
-/// Returns the line above a fence, or its info string, if it may be the name of an existing file.
-pub(super) fn perhaps_named<'a>(info: &'a str, above: &'a str) -> Option<&'a str> {
-    let file = name::possible(info).filter(|word| word.contains('.') && !word.contains(' '));
-    file.or_else(|| name::possible(above)).filter(|_| named(info, above).is_none() && is_text(info))
-}
 
 /// Parses a tag that opens a file.
 pub(super) fn opens_tag(line: &str) -> Option<TextEnd> {

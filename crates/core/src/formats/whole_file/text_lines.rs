@@ -1,8 +1,21 @@
 //! Lines and names with a meaning for the text of a whole file.
 
-use crate::formats::search_replace;
+use crate::formats::{name, search_replace};
 use crate::text::fold;
 use crate::work;
+
+/// Returns the name that the info string of a fence gives, or the line above it.
+pub(super) fn named(info: &str, above: &str) -> Option<String> {
+    // A single word with a dot may be the name of a language.
+    let says = info.contains(['/', ':', '=']) || info.split_whitespace().nth(1).is_some();
+    name::in_info(info).filter(|_| says).or_else(|| name::alone(above))
+}
+
+/// Returns the line above a fence, or its info string, if it may be the name of an existing file.
+pub(super) fn perhaps_named<'a>(info: &'a str, above: &'a str) -> Option<&'a str> {
+    let file = name::possible(info).filter(|word| word.contains('.') && !word.contains(' '));
+    file.or_else(|| name::possible(above)).filter(|_| named(info, above).is_none() && is_text(info))
+}
 
 /// False for the info string of a fence that contains a diff.
 pub(super) fn is_text(info: &str) -> bool {
