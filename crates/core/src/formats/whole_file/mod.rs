@@ -7,6 +7,7 @@
 mod draft;
 mod element;
 pub mod elided;
+mod mistakes;
 mod reader;
 mod text_end;
 mod text_lines;
@@ -145,18 +146,21 @@ impl LineParser for WholeFileParser {
         }
         let (files, notes) = self.reader.end(out)?;
         if files.is_empty() {
-            return Err(reader::broken(1, "there is no fence with a file name right above it."));
+            return Err(mistakes::broken(1, "there is no fence with a file name right above it."));
         }
         if let Some(file) = files.iter().find(|file| !is_patch_name(&file.path) && text_lines::is_hunk(&file.text)) {
             let what =
                 format!("the text of {} consists of lines of a diff: each begins with a space, - or +.", file.path);
-            return Err(reader::broken(file.at, &what).next(hunk_advice()));
+            return Err(mistakes::broken(file.at, &what).next(hunk_advice()));
         }
         let mut known: HashMap<&str, usize> = HashMap::new();
         for FileContent { path, at, .. } in &files {
             if let Some(first) = known.insert(path, *at) {
-                return Err(reader::broken(*at, &format!("{path} is written a second time (first on line {first})."))
-                    .next("Send each file once, with its whole text."));
+                return Err(mistakes::broken(
+                    *at,
+                    &format!("{path} is written a second time (first on line {first})."),
+                )
+                .next("Send each file once, with its whole text."));
             }
         }
         Ok(Request { files: files.into_iter().map(request).collect(), notes })

@@ -2,12 +2,12 @@
 
 use super::draft::{ClosedFence, TextDraft};
 use super::element::{CONTENT_TAG, FileTag, file_tag};
+use super::mistakes::{BETWEEN_FILES_ADVICE, broken, edit_inside, nested_fence};
 use super::text_end::TextEnd;
 use super::text_lines::{
     announced_lines, are_missing, follows_content, is_edit, is_text, named, perhaps_named, precedes_name,
     without_margin,
 };
-use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::fence;
 use crate::formats::line_parser::{FileActionKind, ParseOptions, StreamEvent};
@@ -30,19 +30,6 @@ pub(super) struct FileContent {
     /// The line that closes the fence around the text.
     pub(super) closing: Option<String>,
 }
-
-/// Creates an error that names the line of the request.
-pub(super) fn broken(line: usize, what: &str) -> Error {
-    Error::new(Code::EditUnparsable, format!("Line {line} of the request: {what}"))
-        .next(SHAPE_ADVICE)
-        .fact("line", line)
-}
-
-const SHAPE_ADVICE: &str = "Write the file's path alone on a line, below it a fence with the file's whole text; where the text itself contains \
-fences, use a longer fence around it (````).";
-
-const BETWEEN_FILES_ADVICE: &str = "If another file begins here, put a blank line above its name; if not, use a longer fence (````) \
-around the whole text.";
 
 /// Maximum bytes of blank lines above the first line of a text that may be an edit.
 const BLANK_BYTES_MAX: usize = 256;
@@ -138,7 +125,7 @@ impl WholeFileReader {
 
     /// Ends the text. Returns the files and the notes.
     ///
-    /// Errors: [`Code::EditUnparsable`] with the line of the request.
+    /// Errors: `edit.unparsable` with the line of the request.
     pub(super) fn end(mut self, out: &mut Vec<StreamEvent>) -> Result<(Vec<FileContent>, Notes)> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -460,13 +447,4 @@ impl WholeFileReader {
         out.push(StreamEvent::FileDone);
         self.files.push(FileContent { path, text, at, must_exist, fence, closing });
     }
-}
-
-fn nested_fence(at: usize, path: &str) -> Error {
-    broken(at, &format!("the text of {path} has a fence that is as long as the one around it."))
-}
-
-fn edit_inside(at: usize) -> Error {
-    broken(at, "the fence contains an edit, not the whole text of a file.")
-        .next("Name the format of the edit in the call, or send it in a separate call.")
 }
