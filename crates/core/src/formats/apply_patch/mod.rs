@@ -70,8 +70,8 @@ impl Format for ApplyPatch {
                 // An indented marker may be a line of the file; the last one counts.
                 (Some(_), Some((Marker::End, _, false))) => indented_end = Some(number),
                 (Some(_), Some(_)) => margin = margin.min(indent),
-                // A patch that is indented as a whole ends with its indentation: it may be context in a unified diff.
-                (Some(from), None) if indent < margin && !trimmed.is_empty() => {
+                // A patch whose markers are indented may be context in a unified diff: other text ends it.
+                (Some(from), None) if indent < margin && !trimmed.is_empty() && !may_be_in_hunk(line) => {
                     out.push(from..indented_end.unwrap_or(last) + 1);
                     open = None;
                 }
@@ -95,6 +95,11 @@ impl Format for ApplyPatch {
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
         Some(Box::new(parser::ApplyPatchParser::new(options)))
     }
+}
+
+/// True for a line as those of a hunk, but for the line above the signature of a mail.
+fn may_be_in_hunk(line: &str) -> bool {
+    line.starts_with(['+', '-', ' ']) && line.trim_end() != "--" || line.starts_with("@@")
 }
 
 /// The instructions for a model.

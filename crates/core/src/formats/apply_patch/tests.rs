@@ -346,9 +346,11 @@ fn detected_ranges_are_exact() {
     assert!(of("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n").is_empty());
     assert!(of("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n*** note\n").is_empty());
     let context = "-a\n+b\n *** Begin Patch\n *** Update File: x\n \n";
-    for below in ["", "```\n", "\nDone.\n", "-- \n2.43.0\n", "+c\n *** End Patch\n"] {
+    for below in ["", "```\n", "\nDone.\n", "-- \n2.43.0\n"] {
         assert_eq!(of(&format!("{context}{below}")), [(2, 4)], "{below}");
     }
+    // The lines of a hunk may have no indentation below markers that have one.
+    assert_eq!(of(&inner.replace("*** ", "  *** ")), [(0, 7)]);
     assert_eq!(of(&format!(" {inner}")), [(0, 7)]);
 }
 

@@ -262,8 +262,8 @@ impl HunkBody {
             }
             HunkEnd::Line => None,
             HunkEnd::Text | HunkEnd::OpenFence { .. } => self.is_truncated().then(|| self.truncated()),
-            // Clients often trim a text, so without counts the missing line end alone shows nothing.
-            HunkEnd::Cut => announces.then(|| self.truncated()),
+            // Clients often trim a text, so without counts the missing line end of a changed line shows nothing.
+            HunkEnd::Cut => (announces || self.hunk.lines.is_empty()).then(|| self.truncated()),
         }
     }
 
@@ -371,10 +371,12 @@ impl HunkBody {
     /// ones.
     fn truncated(&self) -> Error {
         let announced = self.left.unwrap_or_default();
-        let what = format!(
-            "the text may be cut off inside this hunk: it announces {} old and {} new lines more.",
-            announced.0, announced.1
-        );
+        let what = match announced {
+            (0, 0) => "the text may be cut off inside the header of this hunk: no line is below it.".to_owned(),
+            (old, new) => {
+                format!("the text may be cut off inside this hunk: it announces {old} old and {new} new lines more.")
+            }
+        };
         let again = "send the whole patch again, with a line end after its last line.";
         let next = match (self.header.first, self.header.counts) {
             ((Some(old), Some(new)), Some(counts)) if !self.over && self.tail.iter().all(|it| it.naked) => {

@@ -19,7 +19,7 @@ pub(super) static DRY_RUN_NAMES: &[&str] = &["check", "check_only", "dry", "prev
 pub(super) static MEANINGFUL_IF_FALSE: &[&str] = &["case_sensitive", "match_case"];
 
 /// Fields of some tool that say nothing about what another tool does: remarks, and what a client adds to every call.
-pub(super) static HARMLESS_FIELDS: &[&str] = &["description", "id", "message", "note", "timeout_ms"];
+pub(super) static HARMLESS_FIELDS: &[&str] = &["description", "id", "line_count", "message", "note", "timeout_ms"];
 
 /// Normalizes a name to compare spellings.
 pub(crate) fn normalize_name(name: &str) -> String {

@@ -79,7 +79,7 @@ pub(crate) fn operations_without(
     let wanted = |edit| effects.is_in_effect_without(edit, after, |by| is_own(EffectDecision { edit, by }));
     let mut changed: EffectMap = edits.into_iter().map(|edit| (edit, wanted(edit))).collect();
     changed.retain(|edit, is_wanted| effects.is_in_effect(*edit) != *is_wanted);
-    let mut undone = BTreeSet::new();
+    let (mut undone, mut partial) = (BTreeSet::new(), None);
     for (&edit, &is_wanted) in &changed {
         let by = effects.decided_by(edit, u64::MAX);
         // The undo of an operation also decides about the other edits that it changed.
@@ -91,13 +91,26 @@ pub(crate) fn operations_without(
         } else if !is_wanted {
             undone.insert(edit);
         } else {
-            let what = format!("Operation {by} undid operations from before and after that moment, or of others.");
-            return Err(Error::new(Code::CallInvalid, what).next(format!("Undo operation {by} first.")));
+            partial = partial.max(Some(by));
         }
+    }
+    if let Some(partial) = partial {
+        return Err(undone_in_part(partial, undone.last().copied()));
     }
     let entries = undone.into_iter().rev().map(|id| context.history(root).operation(id.into()));
     let entries = entries.filter_map(Result::transpose).collect::<Result<Vec<LogEntry>>>()?;
     Ok(entries.into_iter().filter(|logged| logged.owner.is_none()).collect())
+}
+
+/// Returns the error for an operation whose undo would have to be taken back in part. A later one among those to be
+/// undone may be in its way.
+fn undone_in_part(partial: OperationId, newest: Option<OperationId>) -> Error {
+    let what = format!("Operation {partial} undid operations from before and after that moment, or of others.");
+    let next = match newest.filter(|newest| *newest > partial) {
+        Some(newest) => format!("Undo operation {newest} first, then operation {partial}; then repeat the call."),
+        None => format!("Undo operation {partial} first, then repeat the call."),
+    };
+    Error::new(Code::CallInvalid, what).next(next)
 }
 
 /// An operation that decided whether an edit is in effect: the edit itself, an undo or a redo.
