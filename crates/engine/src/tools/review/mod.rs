@@ -53,7 +53,7 @@ impl Review<'_> {
     }
 
     /// Undoes everything of the turn that an operation belongs to, in all of its files or none. `versions` are those
-    /// that a person saw, as [`ScopeChanges::versions`] named them.
+    /// that a person saw, as [`crate::ScopeChanges::versions`] named them.
     ///
     /// Errors: `conflict.raced` if the turn has other changes by now; those of `undo`.
     pub fn undo_turn(&self, caller: &CallContext, id: &str, versions: &str) -> Result<Answer> {
