@@ -97,14 +97,26 @@ impl Client {
     ///
     /// Errors: `call.invalid` with line and column for a file that cannot be parsed, or that has something else there.
     pub fn entry(&self, text: &str, name: &str) -> Result<Option<ServerEntry>> {
-        let found = match self.format {
-            ConfigFormat::Json => JsonFile::parse(text, name)?.object(&[self.key, SERVER_NAME])?,
-            ConfigFormat::Toml => toml::get(text, self.key, name)?,
-        };
-        Ok(found.as_ref().and_then(ServerEntry::read))
+        Ok(self.entry_fields(text, name)?.as_ref().and_then(ServerEntry::read))
     }
 
-    /// Returns the file with our server. An existing entry keeps its other fields. An empty text means no file.
+    /// True for a file that has an entry of our name, also one of a remote server.
+    ///
+    /// Errors: as [`Client::entry`].
+    pub fn has_entry(&self, text: &str, name: &str) -> Result<bool> {
+        Ok(self.entry_fields(text, name)?.is_some())
+    }
+
+    fn entry_fields(&self, text: &str, name: &str) -> Result<Option<Value>> {
+        match self.format {
+            ConfigFormat::Json => JsonFile::parse(text, name)?.object(&[self.key, SERVER_NAME]),
+            ConfigFormat::Toml => toml::get(text, self.key, name),
+        }
+    }
+
+    /// Returns the file with our server. An entry that starts a program keeps its other fields; one of a remote server is
+    /// replaced, because clients do not say what an entry with a program and an address means. An empty text means no
+    /// file.
     ///
     /// Errors: `call.invalid` with line and column for a file that cannot be parsed, or that has something else there.
     pub fn install(&self, text: &str, entry: &ServerEntry, name: &str) -> Result<String> {
@@ -122,7 +134,7 @@ impl Client {
 
     fn install_json(&self, text: &str, fields: &Map<String, Value>, name: &str) -> Result<String> {
         let place = [self.key, SERVER_NAME];
-        if JsonFile::parse(text, name)?.get(&place)?.is_none() {
+        if self.entry(text, name)?.is_none() {
             return JsonFile::parse(text, name)?.set(&place, &Value::Object(fields.clone()));
         }
         // In the form of other clients, the arguments are beside the command.

@@ -1,7 +1,7 @@
 //! TOML, edited in place: `toml_edit` preserves what it parses, and that is verified for each file before it is
 //! changed.
 
-use crate::{SERVER_NAME, invalid_file};
+use crate::{SERVER_NAME, ServerEntry, invalid_file};
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
@@ -54,7 +54,7 @@ fn table<'i>(item: &'i Item, what: &str, text: &str, name: &str) -> Result<&'i d
     item.as_table_like().ok_or_else(|| invalid_file(name, text, at, &format!("`{what}` is not a table")))
 }
 
-/// Returns the text with these fields in the entry.
+/// Returns the text with these fields in the entry, in place of the fields of a remote server.
 ///
 /// Errors: as [`get`].
 pub(crate) fn set(text: &str, key: &str, fields: &Map<String, Value>, name: &str) -> Result<String> {
@@ -79,6 +79,9 @@ pub(crate) fn set(text: &str, key: &str, fields: &Map<String, Value>, name: &str
     let Some(entry) = servers.get_mut(SERVER_NAME).and_then(Item::as_table_like_mut) else {
         return Ok(text.to_owned());
     };
+    if ServerEntry::read(&data(entry)).is_none() {
+        entry.clear();
+    }
     for (field, value) in fields {
         match (value, entry.get_mut(field).and_then(Item::as_table_like_mut)) {
             (Value::Object(inner), Some(env)) => inner.iter().for_each(|(name, value)| put(env, name, value)),

@@ -1,6 +1,6 @@
 //! Makes the changes of a plan: all of them, or none.
 
-use super::change::ConfigChange;
+use super::change::{ConfigChange, PriorFile};
 use super::plan::ClientPlan;
 use crate::context::CliContext;
 use crate::listing::ListingColors;
@@ -42,6 +42,9 @@ pub(crate) fn apply(context: &CliContext<'_>, plan: &ClientPlan) -> Result<Vec<A
                 return Err(error);
             }
         }
+    }
+    if !dry_run {
+        plan.leftovers.iter().for_each(PriorFile::forget_installation);
     }
     Ok(done)
 }

@@ -4,7 +4,7 @@ use super::record::{RecordLocation, StoredRecord};
 use crate::approval;
 use crate::clients::ConfigLocation;
 use crate::context::CliContext;
-use emendate::core::{Code, Error, Result, Snapshot};
+use emendate::core::{ChangeSet, Code, Error, Result, Snapshot};
 use emendate::fs::{Durability, FileWrite, LocalStore, NewState, Precondition, Store as _, shown};
 use emendate::{Engine, Reply, SeedCodes};
 use emendate_clients::{ConfigFormat, InstallRecord, Withdrawal};
@@ -94,6 +94,43 @@ impl PriorFile {
         }
     }
 
+    /// Returns a text with the line ends and the byte order mark of the file; `None` for a file that does not exist or is
+    /// not in UTF-8.
+    fn in_layout(&self, text: &str) -> Option<String> {
+        let snapshot = self.snapshot.as_ref()?;
+        let plain = Snapshot::from_text(snapshot.text());
+        let changes = ChangeSet::diff(&plain, &Snapshot::from_text(text));
+        let (raw, mut out, mut at) = (snapshot.raw(), Vec::new(), 0);
+        for splice in changes.splices() {
+            let span = snapshot.raw_span(splice.span);
+            out.extend_from_slice(&raw[at..span.start()]);
+            out.extend(snapshot.encode_for(splice.span, std::str::from_utf8(&splice.text).ok()?).ok()?);
+            at = span.end();
+        }
+        out.extend_from_slice(&raw[at..]);
+        String::from_utf8(out).ok()
+    }
+
+    /// Removes what an installation left that was taken back in another way: its record, the backup and directories that
+    /// are empty.
+    pub(crate) fn forget_installation(&self) {
+        let Some(stored) = &self.stored else { return };
+        self.record_file.remove();
+        if stored.has_backup {
+            let _ = std::fs::remove_file(self.backup_path());
+        }
+        if self.snapshot.is_none() {
+            self.remove_directories(stored.directories);
+        }
+    }
+
+    fn remove_directories(&self, count: usize) {
+        for directory in self.spot.path.ancestors().skip(1).take(count) {
+            // A directory that is not empty stays.
+            let _ = std::fs::remove_dir(directory);
+        }
+    }
+
     /// Returns the backup; `None` if there is none.
     pub(crate) fn backup(&self) -> Result<Option<Snapshot>> {
         ConfigLocation { path: self.backup_path(), root: self.spot.root.clone() }.read()
@@ -108,8 +145,9 @@ pub(crate) struct ConfigChange {
     pub(crate) meaning: Vec<String>,
     /// The bytes that the file has to have in the end, which the layout of `text` may not decide.
     exact: Option<String>,
-    /// The file is its owner's, without anything of ours; only such a file is backed up.
-    is_original: bool,
+    /// The file is its owner's, without anything of ours, and no file has the name of its backup. Only such a file is
+    /// backed up.
+    needs_backup: bool,
     /// The file without anything of ours, for the record of an installation; `None` if it does not exist then.
     without_ours: Option<String>,
     /// The file was created by this program and is removed, with this many directories above it if they are empty.
@@ -134,18 +172,19 @@ impl ConfigChange {
                 Withdrawal::Text(text) => Some(text),
                 // A file of ours that somebody changed is nobody else's.
                 Withdrawal::Overlapping if removed.is_empty() => stored.record.original.as_ref().map(|_| String::new()),
-                Withdrawal::Overlapping => Some(removed.to_owned()),
+                Withdrawal::Overlapping => before.in_layout(removed),
             },
             (_, Some(raw)) if is_original => Some(raw),
-            (_, raw) => raw.map(|_| removed.to_owned()),
+            _ => before.in_layout(removed),
         };
+        let has_file = before.snapshot.is_some();
         ConfigChange {
+            needs_backup: is_original && has_file && before.backup_path().symlink_metadata().is_err(),
             missing_before: before.missing_directories(),
             before,
             text,
             meaning: Vec::new(),
             exact: None,
-            is_original,
             without_ours,
             removal: None,
             drops_backup: false,
@@ -165,7 +204,7 @@ impl ConfigChange {
         format: ConfigFormat,
     ) -> Result<ConfigChange> {
         let mut change = ConfigChange::install(before, removed, "", format);
-        (change.installs, change.is_original, change.without_ours) = (false, false, None);
+        (change.installs, change.needs_backup, change.without_ours) = (false, false, None);
         if change.before.text() == change.text {
             return Ok(change);
         }
@@ -176,11 +215,14 @@ impl ConfigChange {
             Some((Withdrawal::Text(text), _)) => {
                 Snapshot::open_text(text.clone())?.text().clone_into(&mut change.text);
                 change.exact = Some(text);
-                change.drops_backup = true;
+                change.drops_backup = change.before.stored.as_ref().is_some_and(|stored| stored.has_backup);
             }
             // Every file that existed before has a backup.
             Some((Withdrawal::Overlapping, _)) | None => match change.before.backup()? {
-                Some(kept) => change.drops_backup = kept.text() == change.text,
+                Some(kept) => {
+                    let is_ours = change.before.stored.as_ref().is_none_or(|stored| stored.has_backup);
+                    change.drops_backup = is_ours && kept.text() == change.text;
+                }
                 None if matches!(change.text.trim(), "" | "{}") => {
                     let recorded = change.before.stored.as_ref().map_or(0, |stored| stored.directories);
                     change.removal = Some(recorded.max(created_directories));
@@ -223,6 +265,10 @@ impl ConfigChange {
         }
         let mut input =
             json!({ "file_path": self.before.name(), "content": self.text, "on_stale": "reject", "dry_run": dry_run });
+        if self.exact.is_some() {
+            // What was there before may have been invalid.
+            input["allow_invalid"] = true.into();
+        }
         match &tag {
             Some(tag) => input["tag"] = tag.clone().into(),
             None => input["overwrite"] = false.into(),
@@ -248,7 +294,7 @@ impl ConfigChange {
     /// Copies the file next to itself, byte for byte, with the same mode. A later installation keeps the copy of the
     /// first one.
     pub(crate) fn back_up(&self, durability: Durability) -> Result<Option<PathBuf>> {
-        let Some(snapshot) = self.before.snapshot.as_ref().filter(|_| self.is_original) else { return Ok(None) };
+        let Some(snapshot) = self.before.snapshot.as_ref().filter(|_| self.needs_backup) else { return Ok(None) };
         let path = self.before.backup_path();
         let copy = ConfigLocation { path: path.clone(), root: self.before.spot.root.clone() };
         put(&copy, Some(&self.before.spot), snapshot.raw(), durability)?;
@@ -269,10 +315,12 @@ impl ConfigChange {
         }
         if self.installs {
             let written = raw.and_then(|raw| std::str::from_utf8(raw).ok());
-            let directories = self.before.stored.as_ref().map_or(0, |stored| stored.directories);
+            let stored = self.before.stored.as_ref();
             if let Some(written) = written {
                 let record = InstallRecord { original: self.without_ours.clone(), written: written.to_owned() };
-                self.before.record_file.write(&StoredRecord { record, directories: directories + self.created() })?;
+                let directories = stored.map_or(0, |stored| stored.directories) + self.created();
+                let has_backup = stored.map_or(self.needs_backup, |stored| stored.has_backup);
+                self.before.record_file.write(&StoredRecord { record, directories, has_backup })?;
             }
             return Ok(());
         }
@@ -280,20 +328,13 @@ impl ConfigChange {
         if self.drops_backup {
             let _ = std::fs::remove_file(self.before.backup_path());
         }
-        self.remove_directories(self.removal.unwrap_or(0));
+        self.before.remove_directories(self.removal.unwrap_or(0));
         Ok(())
     }
 
     /// The directories that the change created, as counted before it.
     fn created(&self) -> usize {
         if self.before.snapshot.is_some() { 0 } else { self.missing_before }
-    }
-
-    fn remove_directories(&self, count: usize) {
-        for directory in self.before.spot.path.ancestors().skip(1).take(count) {
-            // A directory that is not empty stays.
-            let _ = std::fs::remove_dir(directory);
-        }
     }
 
     /// Takes the change back, because another one of the same client failed. A failure leaves what the backup and the
@@ -303,13 +344,13 @@ impl ConfigChange {
             drop(put(&self.before.spot, None, snapshot.raw(), durability));
         } else {
             let _ = std::fs::remove_file(&self.before.spot.path);
-            self.remove_directories(self.missing_before);
+            self.before.remove_directories(self.missing_before);
         }
         match &self.before.stored {
             Some(stored) => drop(self.before.record_file.write(stored)),
             None => self.before.record_file.remove(),
         }
-        if self.is_original {
+        if self.needs_backup {
             let _ = std::fs::remove_file(self.before.backup_path());
         }
     }

@@ -118,6 +118,8 @@ pub(crate) struct ClientPlan {
     pub(crate) scope: InstallScope,
     pub(crate) project: PathBuf,
     pub(crate) changes: Vec<ConfigChange>,
+    /// Files without anything of ours, of which an installation still has a record: it was taken back by `emend undo`.
+    pub(crate) leftovers: Vec<PriorFile>,
     /// Notes for people about the situation after the change.
     pub(crate) notes: Vec<String>,
 }
@@ -165,8 +167,9 @@ pub(crate) fn install(context: &CliContext<'_>, files: &ClientFiles, wanted: Ins
     let name = servers.prior.name();
     client.check_version(&servers.text, &name, client.format)?;
     let known = client.entry(&servers.text, &name)?;
+    let has_entry = client.has_entry(&servers.text, &name)?;
     // An entry that somebody else wrote is not ours to take out.
-    if !is_foreign(client, servers, known.as_ref())? {
+    if has_entry && !is_foreign(client, servers, known.as_ref())? {
         servers.removed = client.uninstall(&servers.removed, &name)?;
     }
     let mut marker = known.as_ref().and_then(ServerEntry::replaced_tools).unwrap_or_default();
@@ -204,7 +207,7 @@ pub(crate) fn install(context: &CliContext<'_>, files: &ClientFiles, wanted: Ins
     let servers = &mut drafts[0];
     servers.text = client.install(&servers.text, &entry, &servers.prior.name())?;
     let line = format!("{} {}", entry.command, entry.args.join(" "));
-    let verb = if known.is_some() { "changes" } else { "adds" };
+    let verb = if has_entry { "changes" } else { "adds" };
     servers.meaning.insert(0, format!("{verb} the server emend: {line}"));
     if client.roots == RootDiscovery::Named && context.global.root.is_empty() {
         // The client would not say where it works, so this is easily missed.
@@ -223,15 +226,18 @@ pub(crate) fn install(context: &CliContext<'_>, files: &ClientFiles, wanted: Ins
         change.is_executable = draft.is_executable;
         change
     });
-    Ok(planned(files, changes.collect(), notes))
+    Ok(planned(files, changes.filter(ConfigChange::is_one).collect(), notes))
 }
 
-/// True for an entry that no installation made: there is neither a record nor a backup of one, and the entry has nothing
-/// that only installations write.
+/// True for an entry that no installation made: one that starts no program (`None`), or without a record and a backup of
+/// an installation, and without anything that only installations write.
 ///
 /// Errors: a backup that cannot be read.
 fn is_foreign(client: &Client, draft: &Draft, entry: Option<&ServerEntry>) -> Result<bool> {
-    let Some(entry) = entry.filter(|_| draft.prior.stored.is_none()) else { return Ok(false) };
+    let Some(entry) = entry else { return Ok(true) };
+    if draft.prior.stored.is_some() {
+        return Ok(false);
+    }
     let is_marked = entry.env.iter().any(|(name, _)| [CREATED_VARIABLE, REPLACES_VARIABLE].contains(&name.as_str()));
     Ok(!is_marked && !client.is_only_entry(&draft.text, entry) && draft.prior.backup()?.is_none())
 }
@@ -334,8 +340,10 @@ pub(crate) fn uninstall(context: &CliContext<'_>, files: &ClientFiles, follow_li
     let servers = draft(context, &mut drafts, files.locate(&files.servers, follow_links)?, client.format)?;
     let name = servers.prior.name();
     let entry = client.entry(&servers.text, &name)?;
-    servers.text =
-        if servers.prior.snapshot.is_some() { client.uninstall(&servers.text, &name)? } else { String::new() };
+    // An entry that starts no program is not one of ours.
+    if entry.is_some() {
+        servers.text = client.uninstall(&servers.text, &name)?;
+    }
     servers.meaning.push("removes the server emend".to_owned());
     let marker = entry.as_ref().and_then(ServerEntry::replaced_tools).unwrap_or_default();
     let created = entry.as_ref().map_or([0, 0], ServerEntry::created_directories);
@@ -379,12 +387,15 @@ pub(crate) fn uninstall(context: &CliContext<'_>, files: &ClientFiles, follow_li
         change.meaning = draft.meaning;
         Ok(change)
     });
-    Ok(planned(files, changes.collect::<Result<_>>()?, notes))
+    let (changes, unchanged): (Vec<_>, Vec<_>) =
+        changes.collect::<Result<Vec<_>>>()?.into_iter().partition(ConfigChange::is_one);
+    let leftovers = unchanged.into_iter().map(|change| change.before).filter(|prior| prior.stored.is_some());
+    Ok(ClientPlan { leftovers: leftovers.collect(), ..planned(files, changes, notes) })
 }
 
 fn planned(files: &ClientFiles, changes: Vec<ConfigChange>, notes: Vec<String>) -> ClientPlan {
-    let changes = changes.into_iter().filter(ConfigChange::is_one).collect();
-    ClientPlan { client: files.client, scope: files.scope, project: files.project.clone(), changes, notes }
+    let project = files.project.clone();
+    ClientPlan { client: files.client, scope: files.scope, project, changes, leftovers: Vec::new(), notes }
 }
 
 /// Returns the options of the hooks' commands: the roots and the state directory of the server. Clients replace variables

@@ -23,6 +23,8 @@ pub(crate) struct StoredRecord {
     pub(crate) record: InstallRecord,
     /// Directories that were created for the file.
     pub(crate) directories: usize,
+    /// An installation made the backup beside the file.
+    pub(crate) has_backup: bool,
 }
 
 /// The place of the record of one file; none without a state directory.
@@ -67,7 +69,9 @@ impl RecordLocation {
         let record =
             InstallRecord { original: stored["original"].as_str().map(str::to_owned), written: written.to_owned() };
         let directories = stored["directories"].as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
-        Ok(Some(StoredRecord { record, directories }))
+        // Earlier versions backed every file up that existed.
+        let has_backup = stored["backup"].as_bool().unwrap_or(true);
+        Ok(Some(StoredRecord { record, directories, has_backup }))
     }
 
     /// Stores the record.
@@ -82,6 +86,7 @@ impl RecordLocation {
             "original": stored.record.original,
             "written": stored.record.written,
             "directories": stored.directories,
+            "backup": stored.has_backup,
         });
         write_private(path, &value.to_string()).map_err(|error| io_error(&shown(path), &error))
     }

@@ -251,6 +251,81 @@ fn entry_that_the_owner_wrote_comes_back() {
 }
 
 #[test]
+fn remote_server_of_the_owner_comes_back() {
+    let workspace = home();
+    let json = "{\r\n\t\"mcpServers\": {\"emend\": {\"url\": \"https://emend.test/mcp\", \"headers\": {\"A\": \"k\"}}}\r\n}\r\n";
+    let toml =
+        "[mcp_servers.emend]\nurl = \"https://emend.test/mcp\" # mine\n[mcp_servers.emend.http_headers]\nA = \"k\"\n";
+    for (client, name, original) in [("cursor", ".cursor/mcp.json", json), ("codex", ".codex/config.toml", toml)] {
+        let path = own(&workspace, name, original);
+        // Nothing of ours is there.
+        workspace.run(&["mcp", "uninstall", client]).exits(0);
+        assert_eq!(fs::read_to_string(&path).unwrap(), original);
+        for profile in ["default", "hashline"] {
+            workspace.run(&["mcp", "install", client, "--profile", profile]).exits(0);
+            let installed = fs::read_to_string(&path).unwrap();
+            // An entry with a program and an address would be ambiguous.
+            assert!(installed.contains("command") && !installed.contains("url") && !installed.contains("headers"));
+        }
+        workspace.run(&["mcp", "uninstall", client]).exits(0);
+        assert_eq!(fs::read_to_string(&path).unwrap(), original);
+    }
+}
+
+#[test]
+fn trailing_comma_of_the_owner_comes_back() {
+    let workspace = home();
+    let original = "{\"mcpServers\":{\"a\":{\"command\":\"x\"},}}";
+    let path = own(&workspace, ".cursor/mcp.json", original);
+    workspace.run(&["mcp", "install", "cursor"]).exits(0);
+    workspace.run(&["mcp", "uninstall", "cursor"]).exits(0);
+    assert_eq!(fs::read_to_string(&path).unwrap(), original);
+}
+
+#[test]
+fn line_ends_come_back_after_a_change_of_the_entry() {
+    let workspace = home();
+    let json = "\u{feff}{\r\n  \"theme\": \"d\"\r\n}\r\n";
+    let toml = "model = \"x\"\r\n[tui]\r\nb = 1\r\n";
+    for (client, name, original) in [("cursor", ".cursor/mcp.json", json), ("codex", ".codex/config.toml", toml)] {
+        let path = own(&workspace, name, original);
+        workspace.run(&["mcp", "install", client]).exits(0);
+        // The owner changes our entry, so the installation cannot be reverted by its record alone.
+        let installed = fs::read_to_string(&path).unwrap();
+        let disabled = installed.replace("\"emend\": {", "\"emend\": { \"disabled\": true,");
+        fs::write(&path, disabled.replace("emend]\r\n", "emend]\r\nenabled = false\r\n")).unwrap();
+        assert_ne!(fs::read_to_string(&path).unwrap(), installed);
+        workspace.run(&["mcp", "install", client, "--profile", "claude"]).exits(0);
+        workspace.run(&["mcp", "uninstall", client]).exits(0);
+        assert_eq!(fs::read_to_string(&path).unwrap(), original);
+    }
+}
+
+#[test]
+fn backup_of_somebody_else_stays() {
+    let workspace = home();
+    let backup = own(&workspace, ".cursor/mcp.json.emend-backup", "not JSON\n");
+    let path = own(&workspace, ".cursor/mcp.json", "{}\n");
+    workspace.run(&["mcp", "install", "cursor"]).exits(0);
+    workspace.run(&["mcp", "uninstall", "cursor"]).exits(0);
+    assert_eq!(fs::read_to_string(backup).unwrap(), "not JSON\n");
+    assert_eq!(fs::read_to_string(path).unwrap(), "{}\n");
+}
+
+#[test]
+fn uninstallation_after_an_undo_removes_what_is_left() {
+    let workspace = home();
+    let path = own(&workspace, ".cursor/mcp.json", "{}\n");
+    let told = workspace.run(&["mcp", "install", "cursor"]).exits(0).out;
+    let undo = told.lines().find_map(|line| line.strip_prefix("undo: emend ")).unwrap().replace('\'', "");
+    workspace.run(&undo.split(' ').collect::<Vec<_>>()).exits(0);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
+    workspace.run(&["mcp", "uninstall", "cursor"]).exits(0);
+    assert!(!workspace.beside("home/.cursor/mcp.json.emend-backup").exists());
+    assert!(!workspace.beside("state/setup").exists());
+}
+
+#[test]
 fn uninstallation_removes_what_was_created() {
     let workspace = TestWorkspace::new();
     fs::create_dir_all(workspace.beside("home/.config")).unwrap();

@@ -8,7 +8,7 @@ use crate::model::raw_path;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::session::outside::{FoundContent, record_outside_changes};
 use emendate_core::explain::{self, DiffHunk};
-use emendate_core::{ChangeSet, Code, Error, Handle, Note, Result, ShortTag, Snapshot, advice};
+use emendate_core::{ChangeSet, Code, Error, Handle, Note, Result, ShortTag, Snapshot, Span, advice};
 use emendate_fs::{FileMeta, SafePath};
 use emendate_history::{LineSet, Record, RecordOrigin, VersionBody};
 use serde_json::Value;
@@ -290,7 +290,8 @@ fn overlaps(lines: &LineSet, from: u64, to: u64) -> Vec<(u64, u64)> {
     hit.filter(|(a, b)| a <= b).collect()
 }
 
-/// Returns the lines that a caller knows after its own change: those it knew, carried over, and those it wrote.
+/// Returns the lines that a caller knows after its own change: those it knew, carried over, and those it wrote. A long
+/// line of which it changed a part that it was shown is not known as a whole.
 pub(crate) fn after_writing(lines: &LineSet, base: &Snapshot, changes: &ChangeSet) -> LineSet {
     if lines.is_all() {
         return LineSet::all();
@@ -301,11 +302,27 @@ pub(crate) fn after_writing(lines: &LineSet, base: &Snapshot, changes: &ChangeSe
     let hunks = explain::hunk_headers(base, changes);
     let mut out = carried_over(lines, base, &hunks);
     for hunk in hunks {
-        if hunk.new_lines > 0 {
+        if hunk.new_lines > 0 && !keeps_unseen_text(lines, base, changes, &hunk) {
             out.add(hunk.new_start as u64, (hunk.new_start + hunk.new_lines - 1) as u64);
         }
     }
     out
+}
+
+/// True if a hunk keeps a part of a line that the caller does not know, and of which the reply shows only the place of
+/// the change.
+fn keeps_unseen_text(lines: &LineSet, base: &Snapshot, changes: &ChangeSet, hunk: &DiffHunk) -> bool {
+    let is_kept = |line: usize| {
+        let span = base.lines().span_of(base.text(), line, line);
+        if span.len() <= explain::LINE_CHARS_MAX || lines.covers(line as u64, line as u64) {
+            return false;
+        }
+        let text = base.text()[span.range()].trim_end_matches('\n');
+        let span = base.raw_span(Span::new(span.start(), span.start() + text.len()));
+        let at = changes.splices().partition_point(|splice| splice.span.end() < span.end());
+        changes.splices().get(at).is_none_or(|splice| splice.span.start() > span.start())
+    };
+    (hunk.old_start..hunk.old_start + hunk.old_lines).any(is_kept)
 }
 
 /// Creates a set of lines from ranges.

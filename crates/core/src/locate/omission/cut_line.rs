@@ -1,4 +1,4 @@
-//! The mark at the end of a long line that a reply shows only in part. It is not a part of the file.
+//! The marks in a long line that a reply shows only in part. They are not a part of the file.
 
 use super::advice_if_intended;
 use crate::advice::Advice;
@@ -6,8 +6,14 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use memchr::memmem;
 
-/// The end of the mark, after the number of omitted characters.
+/// The end of the mark of a read, after the number of omitted characters.
 const MARK_END: &str = " more characters of this line are not shown⟫";
+
+/// The ends of all marks: those of reads, and of lines in the diffs of replies.
+const MARK_ENDS: [&str; 3] = [MARK_END, " more characters⟫", " characters⟫"];
+
+/// Marks of one text that are looked up in the file.
+const MARKS_MAX: usize = 16;
 
 /// The advice for a text with the mark.
 const SHOWN_PART_ADVICE: &str =
@@ -23,13 +29,18 @@ pub fn cut_mark(left: usize) -> String {
 
 /// Returns the first mark in a text from a call, unless the file has this mark itself.
 pub(crate) fn copied_mark<'t>(text: &'t str, file: &str) -> Option<&'t str> {
-    // Nearly every text lacks its first character, and is not searched for the rest.
-    text.find('⟪')?;
-    let end = memmem::find(text.as_bytes(), MARK_END.as_bytes())?;
-    let number = text[..end].trim_end_matches(|ch: char| ch.is_ascii_digit());
-    let begin = number.strip_suffix('⟪').filter(|_| number.len() < end)?.len();
-    let mark = &text[begin..end + MARK_END.len()];
-    memmem::find(file.as_bytes(), mark.as_bytes()).is_none().then_some(mark)
+    marks(text).take(MARKS_MAX).find(|mark| memmem::find(file.as_bytes(), mark.as_bytes()).is_none())
+}
+
+/// Returns everything in a text that has the form of a mark.
+fn marks(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices('⟪').filter_map(|(at, open)| {
+        let number = &text[at + open.len()..];
+        let end = number.trim_start_matches(|ch: char| ch.is_ascii_digit());
+        let mark_end = MARK_ENDS.into_iter().find(|mark_end| end.starts_with(mark_end))?;
+        let past = text.len() - end.len() + mark_end.len();
+        (end.len() < number.len()).then(|| &text[at..past])
+    })
 }
 
 /// Explains why a text with the mark is not found.
@@ -53,7 +64,11 @@ pub(crate) fn check_new_text(new: &str, file: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{copied_mark, cut_mark};
+    use super::{copied_mark, cut_mark, marks};
+    use crate::text::change::{ChangeSet, Splice};
+    use crate::text::explain::reply_hunks;
+    use crate::text::snapshot::Snapshot;
+    use crate::text::span::Span;
 
     #[test]
     fn only_whole_marks_that_the_file_lacks_are_copied() {
@@ -63,5 +78,17 @@ mod tests {
         assert_eq!(copied_mark(&mark, &cut_mark(501)), Some(&*mark));
         assert_eq!(copied_mark("5 more characters of this line are not shown⟫", ""), None);
         assert_eq!(copied_mark("⟪ more characters of this line are not shown⟫", ""), None);
+        assert_eq!(copied_mark("⟪7 characters⟫ab⟪8 more characters⟫", "⟪7 characters⟫"), Some("⟪8 more characters⟫"));
+    }
+
+    #[test]
+    fn marks_of_diffs_are_marks() {
+        let base = Snapshot::from_text(&format!("{}old{}\n", "a".repeat(3000), "b".repeat(5000)));
+        let changes = ChangeSet::new(&base, [Splice::new(Span::new(3000, 3003), &b"new"[..], 0)]).unwrap();
+        let hunks = reply_hunks(&base, &changes, 0, 100_000);
+        for line in &hunks[0].lines {
+            let shown = line.shown(40);
+            assert_eq!(marks(&shown).count(), 2, "{shown}");
+        }
     }
 }

@@ -36,6 +36,8 @@ const DOTTED_WORDS_MAX: usize = 8;
 /// Maximum number of known words between dots without a space after the first dots; one must be a noun for omitted
 /// text.
 const SPREAD_WORDS_MAX: usize = 4;
+/// Maximum length of a line that a harness prints where it cuts a text, with its note.
+const CUT_LINE_BYTES_MAX: usize = 1000;
 
 /// The text of a line without the punctuation around it.
 struct BareLine<'a> {
@@ -152,11 +154,11 @@ pub(super) fn is_omitted_noun(word: &str) -> bool {
 /// True for a line that is only a placeholder.
 pub(super) fn is_placeholder(line: &str) -> bool {
     let line = line.trim();
+    if line.len() <= CUT_LINE_BYTES_MAX && is_cut(line) {
+        return true;
+    }
     if line.len() > 200 || line.len() < 3 {
         return false;
-    }
-    if is_cut(line) {
-        return true;
     }
     let bare = bare(line);
     let lower = bare.text.to_lowercase();
@@ -221,9 +223,9 @@ fn is_cut(line: &str) -> bool {
     let counted = ["trimmed input:", "trimmed output:", "truncated:"].iter().any(|start| inside.starts_with(start));
     // A note of the harness may follow the mark on the same line.
     let clipped = lower.strip_prefix("<response clipped>").is_some_and(|rest| rest.trim_start().starts_with("<note>"));
-    counted && inside.len() < lower.len()
+    let bracketed = inside.len() < lower.len();
+    bracketed && (counted || is_limit(inside) || inside == "old tool result content cleared")
         || clipped
-        || inside.len() < lower.len() && is_limit(inside)
         || ["<response clipped>", "<truncated>", "<snip>"].contains(&&*lower)
 }
 
@@ -366,6 +368,10 @@ mod tests {
         "[... 340 more lines not shown ...]",
         "[Trimmed input: ~1200 chars]",
         "<response clipped>",
+        "[Old tool result content cleared]",
+        "<response clipped><NOTE>To save on context only part of this file has been shown to you. You should retry this \
+         tool after you have searched inside the file with `grep -n` in order to find the line numbers of what you are \
+         looking for.</NOTE>",
         "[message truncated - exceeded 16000 character limit]",
         "[Output truncated: too long]",
         "// No changes below",
