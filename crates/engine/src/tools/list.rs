@@ -5,7 +5,6 @@ use crate::context::walk::{self, WalkFilter, WalkStats};
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
-use crate::model::reply::SeedCodes;
 use crate::model::reply_limits::note_part;
 use crate::tools::aliases::{DIRECTORY_NAMES, alias};
 use crate::tools::outputs::FILES_BELOW;
@@ -65,20 +64,14 @@ pub(crate) const TOOL: Tool = Tool {
     prompt: "\
 Lists the files below a directory, one path a line, relative to it. Ignored (.gitignore) and hidden files are skipped unless no_ignore or hidden is set; glob picks files. With depth, what is deeper is counted by directory.",
     annotations: Annotations::READS,
-    seed: SeedCodes::None,
     rest: "Name a directory below it, or give depth or glob.",
     example: r#"{"path": "/work/src", "depth": 2}"#,
     other_names: &["ls", "list_files", "list_dir", "list_directory"],
     aliases: &[alias("path", DIRECTORY_NAMES), alias("depth", &["max_depth", "levels"])],
-    entry_aliases: &[],
-    words: &[],
     outputs: &[&FILES_BELOW],
-    input: INPUT,
+    input: ToolInput::new(|call, _, input| list(call, input), || vec![schema_for!(ListInput), schema_for!(RawPath)]),
+    ..Tool::ROW
 };
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput =
-    ToolInput::new(|call, _, input| list(call, input), || vec![schema_for!(ListInput), schema_for!(RawPath)]);
 
 /// Runs the tool `list`.
 pub(crate) fn list(call: Call<'_>, mut input: Value) -> Result<Answer> {

@@ -7,7 +7,6 @@ use crate::context::{LoadedFile, walk};
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
-use crate::model::reply::SeedCodes;
 use crate::session::suggest::file_not_found;
 use crate::tools::aliases::{FILE_NAMES, alias};
 use crate::tools::outputs::SYMBOLS_AND_PROBLEMS;
@@ -72,20 +71,16 @@ pub(crate) const TOOL: Tool = Tool {
 Lists the definitions in a file of a known language, with first and last line: functions, classes, methods, keys, sections. read and edit_symbol \
 take these names, joined by dots (Parser.next). For a directory, it lists those of all its files. It shows no text, so it does not count as a read.",
     annotations: Annotations::READS,
-    seed: SeedCodes::None,
     rest: "Read parts of the file with offset and limit.",
     example: r#"{"file_path": "/work/src/main.rs"}"#,
-    other_names: &[],
     aliases: &[alias("file_path", FILE_NAMES)],
-    entry_aliases: &[],
-    words: &[],
     outputs: &[&SYMBOLS_AND_PROBLEMS],
-    input: INPUT,
+    input: ToolInput::new(
+        |call, _, input| outline(call, input),
+        || vec![schema_for!(OutlineInput), schema_for!(RawPath)],
+    ),
+    ..Tool::ROW
 };
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput =
-    ToolInput::new(|call, _, input| outline(call, input), || vec![schema_for!(OutlineInput), schema_for!(RawPath)]);
 
 /// Runs the tool `outline`. Symbols shown by it do not count as read.
 pub(crate) fn outline(call: Call<'_>, mut input: Value) -> Result<Answer> {
