@@ -55,11 +55,19 @@ pub(crate) struct OutlineInput {
 
 /// The outline of one file.
 struct FileOutline {
+    /// A line for each symbol and each note.
     text: String,
     symbols: Vec<Value>,
     notes: Vec<String>,
     language: &'static str,
     tag: String,
+}
+
+impl FileOutline {
+    fn to_json(&self, path: &SafePath) -> Value {
+        let FileOutline { symbols, notes, language, tag, .. } = self;
+        json!({ "filePath": path.shown(), "language": language, "tag": tag, "symbols": symbols, "notes": notes })
+    }
 }
 
 /// The row of the tool `outline` in the table.
@@ -96,19 +104,9 @@ pub(crate) fn outline(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let Some(opened) = call.snapshot(&safe_path, None, "")? else {
         return Err(file_not_found(call, &safe_path));
     };
-    let FileOutline { mut text, symbols, notes, language, tag } =
-        outline_file(call, &safe_path, &opened, LISTED_SYMBOLS_MAX)?;
-    for note in &notes {
-        let _ = writeln!(text, "Note: {note}");
-    }
-    let data = json!({
-        "filePath": safe_path.shown(),
-        "language": language,
-        "tag": tag,
-        "symbols": symbols,
-        "notes": notes,
-    });
-    Ok(Answer::with_data(text, data))
+    let file = outline_file(call, &safe_path, &opened, LISTED_SYMBOLS_MAX)?;
+    let data = file.to_json(&safe_path);
+    Ok(Answer::with_data(file.text, data))
 }
 
 /// Outlines the files below a directory whose language is known.
@@ -139,13 +137,7 @@ fn outline_directory(call: Call<'_>, folder: &SafePath, scope: &WalkFilter) -> R
                 left -= file.symbols.len();
                 let gap = if text.is_empty() { "" } else { "\n" };
                 let _ = write!(text, "{gap}{}\n{}", path.shown(), file.text);
-                for note in &file.notes {
-                    let _ = writeln!(text, "Note: {note}");
-                }
-                files.push(json!({
-                    "filePath": path.shown(), "language": file.language, "tag": file.tag,
-                    "symbols": file.symbols, "notes": file.notes,
-                }));
+                files.push(file.to_json(path));
             }
             Err(error) if matches!(error.code(), Code::CallCancelled | Code::CallTooMuchWork | Code::InternalBug) => {
                 return Err(error);
@@ -217,6 +209,9 @@ fn outline_file(call: Call<'_>, path: &SafePath, opened: &LoadedFile, most: usiz
     }
     if let Some(error) = error {
         notes.push(format!("The file does not parse, first at line {}; symbols there may be missing.", error.line));
+    }
+    for note in &notes {
+        let _ = writeln!(text, "Note: {note}");
     }
     Ok(FileOutline {
         text,
