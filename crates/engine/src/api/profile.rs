@@ -66,6 +66,12 @@ pub struct Profile {
     pub views: &'static [ToolView],
 }
 
+/// A tool with another name than that of the table.
+const fn all_named(name: &'static str, tool: &'static str) -> ToolView {
+    ToolView { name, ..all(tool) }
+}
+
+/// A tool with all of its fields.
 const fn all(name: &'static str) -> ToolView {
     ToolView {
         name,
@@ -145,22 +151,20 @@ pub static PROFILES: &[Profile] = &[
         instructions: TEXT_INSTRUCTIONS,
         counts_as_read: true,
         views: &[
-            ToolView { name: "Read", fields: Some(&["file_path", "offset", "limit", "cells", "pages"]), ..all("read") },
+            ToolView { fields: Some(&["file_path", "offset", "limit", "cells", "pages"]), ..all_named("Read", "read") },
             ToolView {
-                name: "Edit",
                 fields: Some(&["file_path", "old_string", "new_string", "replace_all", "expected_replacements"]),
                 required: Some(&["file_path", "old_string", "new_string"]),
                 prompt: Some(CLAUDE_EDIT_PROMPT),
-                ..all("edit")
+                ..all_named("Edit", "edit")
             },
-            ToolView { name: "MultiEdit", fields: Some(&["file_path", "edits"]), ..all("multi_edit") },
-            ToolView { name: "Write", fields: Some(&["file_path", "content"]), ..all("write") },
+            ToolView { fields: Some(&["file_path", "edits"]), ..all_named("MultiEdit", "multi_edit") },
+            ToolView { fields: Some(&["file_path", "content"]), ..all_named("Write", "write") },
             ToolView {
-                name: "NotebookEdit",
                 fields: Some(&[
                     "notebook_path", "cell_id", "cell_number", "new_source", "cell_type", "edit_mode", "edits",
                 ]),
-                ..all("notebook_edit")
+                ..all_named("NotebookEdit", "notebook_edit")
             },
         ],
     },
@@ -171,18 +175,16 @@ pub static PROFILES: &[Profile] = &[
         counts_as_read: true,
         views: &[
             ToolView {
-                name: "apply_patch",
                 fields: Some(&["input"]),
                 prompt: Some(apply_patch::PROMPT),
-                ..all("apply")
+                ..all_named("apply_patch", "apply")
             },
-            ToolView { name: "read_file", fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
+            ToolView { fields: Some(&["file_path", "offset", "limit"]), ..all_named("read_file", "read") },
             ToolView {
-                name: "grep_files",
                 fields: Some(&["pattern", "path", "glob", "limit"]),
                 prompt: Some(GREP_PROMPT),
                 renamed_fields: &[("include", "glob")],
-                ..all("search")
+                ..all_named("grep_files", "search")
             },
         ],
     },
@@ -196,10 +198,9 @@ pub static PROFILES: &[Profile] = &[
             ToolView { fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
             ToolView { fields: Some(SEARCH_FIELDS), prompt: Some(SHORT_SEARCH_PROMPT), ..all("search") },
             ToolView {
-                name: "edit",
                 fields: Some(&["input", "directory", "dry_run"]),
                 prompt: Some(search_replace::PROMPT),
-                ..all("apply")
+                ..all_named("edit", "apply")
             },
             ToolView { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO_PROMPT), ..all("undo") },
         ],
@@ -222,7 +223,7 @@ pub static PROFILES: &[Profile] = &[
                 line_format: Some("anchors"),
                 ..all("search")
             },
-            ToolView { name: "edit", fields: Some(&["path", "edits", "files", "dry_run"]), ..all("edit_anchors") },
+            ToolView { fields: Some(&["path", "edits", "files", "dry_run"]), ..all_named("edit", "edit_anchors") },
             ToolView { fields: Some(&["file_path", "content"]), line_format: Some("anchors"), ..all("write") },
             ToolView {
                 fields: Some(&["id", "redo"]),
@@ -251,11 +252,10 @@ pub static PROFILES: &[Profile] = &[
                 ..all("search")
             },
             ToolView {
-                name: "edit",
                 fields: Some(&["input", "dry_run"]),
                 prompt: Some(hashline::SEED_PROMPT),
                 line_format: Some("hashline"),
-                ..all("apply")
+                ..all_named("edit", "apply")
             },
             ToolView { fields: Some(&["file_path", "content"]), line_format: Some("hashline"), ..all("write") },
             ToolView {

@@ -77,9 +77,11 @@ mod tests {
     use super::TOOLS;
 
     #[test]
-    fn every_description_fits_client_limits() {
+    fn every_tool_has_its_texts_and_they_fit_client_limits() {
         for tool in TOOLS {
-            assert!(tool.prompt.len() <= 2048 && !tool.summary.is_empty() && !tool.title.is_empty(), "{}", tool.name);
+            assert!((1..=2048).contains(&tool.prompt.len()), "{}", tool.name);
+            let texts = [tool.name, tool.title, tool.summary, tool.example];
+            assert!(texts.iter().all(|text| !text.is_empty()), "{}", tool.name);
         }
     }
 }

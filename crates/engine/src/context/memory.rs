@@ -2,9 +2,8 @@
 
 use crate::context::recent_map::RecentMap;
 use crate::context::syntax::Parsers;
-use crate::context::unstored::UnstoredVersion;
-use crate::model::delivered_comment::DeliveredComment;
 use emendate_core::ContentId;
+use emendate_fs::SafePath;
 use emendate_history::OperationId;
 use emendate_lsp::Servers;
 use std::collections::BTreeMap;
@@ -36,10 +35,12 @@ pub(crate) struct EngineMemory {
     pub(crate) parsers: Parsers,
     /// The language servers that are running.
     pub(crate) servers: Servers,
+    /// Contents that are to be stored.
     pub(super) unstored: Mutex<Vec<UnstoredVersion>>,
     /// The key for the seals of questions.
     pub(super) secret: OnceLock<[u8; 32]>,
     pub(super) unconfirmed: Mutex<Vec<(usize, OperationId)>>,
+    /// Comments whose delivery is not recorded yet.
     pub(super) delivered_comments: Mutex<Vec<DeliveredComment>>,
     pub(super) confirm_lock: Mutex<()>,
     /// Set when the client is gone and nothing reads the answers: a running call then stops before it writes anything,
@@ -54,4 +55,23 @@ pub(crate) struct LastChange {
     pub(crate) edit: Option<(OperationId, [u8; 16])>,
     /// The content after it.
     pub(crate) after: Option<ContentId>,
+}
+
+/// A version that so far exists only in the working file.
+pub(crate) struct UnstoredVersion {
+    /// Index of the root whose history will store it.
+    pub(crate) root: usize,
+    pub(crate) path: SafePath,
+    pub(crate) content: ContentId,
+}
+
+/// A comment that a reply of this process contains.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DeliveredComment {
+    /// The root whose history has it.
+    pub(crate) root: usize,
+    /// The number of the comment in that history.
+    pub(crate) number: u64,
+    /// The session of the reply.
+    pub(crate) session: String,
 }

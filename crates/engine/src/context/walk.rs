@@ -5,6 +5,7 @@ use crate::context::policy::Access;
 use crate::context::{Context, ignore_rules};
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallHandle;
+use crate::model::reply::counted;
 use emendate_core::{Advice, Code, Error, Result};
 use emendate_fs::{DIR_ENTRIES_MAX, DirEntry, EntryKind, PATH_MAX_BYTES, SafePath, shown};
 use ignore::Match;
@@ -104,8 +105,8 @@ impl WalkStats {
         let (first, number) = self.long.as_ref()?;
         let first = shown(first.ancestors().nth(1).unwrap_or(first));
         let first: String = first.chars().take(LONG_PATH_CHARS).collect();
-        let paths = if *number == 1 { "path" } else { "paths" };
-        Some(format!("{number} {paths} of more than {PATH_MAX_BYTES} bytes, the first in {first}…"))
+        let paths = counted(*number, "path");
+        Some(format!("{paths} of more than {PATH_MAX_BYTES} bytes, the first in {first}…"))
     }
 
     /// Describes what was not visited, apart from the end of a walk at its limit.
@@ -115,9 +116,8 @@ impl WalkStats {
             (self.closed, "of a directory that could not be listed"),
             (self.unreached, "that could not be read"),
         ];
-        let entries = |count: usize| if count == 1 { "entry" } else { "entries" };
         let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-        counts.map(|(count, why)| format!("{count} {} {why}", entries(count))).chain(self.long_paths()).collect()
+        counts.map(|(count, why)| format!("{} {why}", counted(count, "entry"))).chain(self.long_paths()).collect()
     }
 
     fn leave_out(&mut self, path: PathBuf, code: Code) {

@@ -10,7 +10,6 @@ pub(crate) mod change_counts;
 pub(crate) mod change_kind;
 pub(crate) mod client_info;
 pub(crate) mod code_numbers;
-pub(crate) mod delivered_comment;
 pub(crate) mod file_limits;
 pub(crate) mod hunk_numbers;
 pub(crate) mod question;

@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::context::call::Call;
 use crate::context::history_stores::log_path;
-use crate::model::delivered_comment::DeliveredComment;
+use crate::context::memory::DeliveredComment;
 use crate::model::raw_path;
 use crate::model::reply::Reply;
 use emendate_core::Code;

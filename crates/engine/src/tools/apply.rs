@@ -82,7 +82,6 @@ wrong). Context must make each place unique. Relative paths start from directory
     example: r#"{"input": "src/main.rs\n<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = 2;\n>>>>>>> REPLACE\n", "directory": "/work"}"#,
     other_names: &["apply_patch", "apply_diff", "replace_in_file", "patch"],
     aliases: EDIT_TEXT_ALIASES,
-    entry_aliases: &[],
     words: &[
         FieldWords { field: "format", words: EDIT_FORMAT_WORDS },
         FieldWords {
@@ -91,12 +90,11 @@ wrong). Context must make each place unique. Relative paths start from directory
         },
     ],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES],
-    input: INPUT,
+    input: ToolInput::new(apply_text, || {
+        vec![schema_for!(ApplyInput), schema_for!(OptionFields), schema_for!(PatchFields)]
+    }),
+    ..Tool::ROW
 };
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput =
-    ToolInput::new(apply_text, || vec![schema_for!(ApplyInput), schema_for!(OptionFields), schema_for!(PatchFields)]);
 
 /// The tool `apply`.
 pub(crate) fn apply_text(call: Call<'_>, tool: &'static str, input: Value) -> Result<Answer> {

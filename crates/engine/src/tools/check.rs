@@ -6,7 +6,6 @@ use crate::context::policy::Access;
 use crate::context::syntax::language;
 use crate::context::{LoadedFile, walk};
 use crate::model::reply::Answer;
-use crate::model::reply::SeedCodes;
 use crate::pipeline::report::diagnose::{
     Diagnosis, DiagnosisTarget, ServerReport, ask_servers, exact, problem_list, reason,
 };
@@ -58,20 +57,13 @@ pub(crate) const TOOL: Tool = Tool {
 Lists problems in files, or in the files of directories, as they are on disk: whether they parse, and errors and warnings of the configured language servers, with line and column. A server that has just been started may need timeout_ms; a missing answer means unknown, not good. \
 The reply to an edit already lists new problems.",
     annotations: Annotations::READS,
-    seed: SeedCodes::None,
     rest: "Check fewer files in one call.",
     example: r#"{"paths": ["/work/src/main.rs"]}"#,
-    other_names: &[],
     aliases: &[alias("paths", &["path", "file_path", "file", "files", "file_paths"])],
-    entry_aliases: &[],
-    words: &[],
     outputs: &[&SYMBOLS_AND_PROBLEMS],
-    input: INPUT,
+    input: ToolInput::new(|call, _, input| check(call, input), || vec![schema_for!(CheckInput)]),
+    ..Tool::ROW
 };
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput =
-    ToolInput::new(|call, _, input| check(call, input), || vec![schema_for!(CheckInput)]);
 
 /// Runs the tool `check`. Files shown by it do not count as read.
 pub(crate) fn check(call: Call<'_>, input: Value) -> Result<Answer> {

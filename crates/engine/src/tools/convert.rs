@@ -3,7 +3,6 @@
 use crate::context::call::Call;
 use crate::context::options::CallOptions;
 use crate::model::reply::Answer;
-use crate::model::reply::SeedCodes;
 use crate::model::reply_limits::ReplyLimits;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::pipeline::plan::patching::check_blanks;
@@ -60,23 +59,17 @@ pub(crate) const TOOL: Tool = Tool {
 Takes edits as apply does, resolves them against the current files and returns the same change in another format: \
 to is unified_diff, apply_patch, search_replace, whole_file, hashline or anchors. Nothing is written.",
     annotations: Annotations::READS,
-    seed: SeedCodes::None,
     rest: "Convert fewer files in one call.",
     example: r#"{"input": "*** Begin Patch\n*** Update File: src/main.rs\n@@\n-let x = 1;\n+let x = 2;\n*** End Patch\n", "to": "unified_diff", "directory": "/work"}"#,
-    other_names: &[],
     aliases: EDIT_TEXT_ALIASES,
-    entry_aliases: &[],
     words: &[
         FieldWords { field: "format", words: EDIT_FORMAT_WORDS },
         FieldWords { field: "to", words: TARGET_FORMAT_WORDS },
     ],
     outputs: &[&CONVERTED_EDIT],
-    input: INPUT,
+    input: ToolInput::Own { run: convert, schemas: || vec![schema_for!(ConvertInput)], text: AnswerText::Bare },
+    ..Tool::ROW
 };
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput =
-    ToolInput::Own { run: convert, schemas: || vec![schema_for!(ConvertInput)], text: AnswerText::Bare };
 
 /// Runs the tool `convert`. Nothing is written.
 pub(crate) fn convert(call: Call<'_>, tool: &'static str, mut input: Value) -> Result<Answer> {

@@ -42,12 +42,12 @@ Empty new_string deletes.",
         alias("edits", EDITS_NAMES),
     ],
     entry_aliases: REPLACEMENT_ALIASES,
-    words: &[],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES],
     input: ToolInput::Formats {
         formats: &[&replace::ReplaceFormat, &multi_edit::MultiEdit, &line_anchors::LineAnchors],
         also: &[&notebook_edit::NotebookEdit],
     },
+    ..Tool::ROW
 };
 
 /// The row of the tool `multi_edit` in the table.
@@ -65,9 +65,9 @@ read; set order to in_turn if an edit needs the result of an earlier one.",
     other_names: &["multi_edit_tool"],
     aliases: &[alias("file_path", FILE_NAMES), alias("edits", EDITS_NAMES)],
     entry_aliases: REPLACEMENT_ALIASES,
-    words: &[],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES],
     input: ToolInput::Formats { formats: &[&multi_edit::MultiEdit], also: &[] },
+    ..Tool::ROW
 };
 
 /// The row of the tool `edit_anchors` in the table.
@@ -80,7 +80,6 @@ pub(crate) const EDIT_ANCHORS: Tool = Tool {
     seed: SeedCodes::Edit,
     rest: REST_OF_EDIT,
     example: r#"{"path": "/work/src/main.rs", "edits": [{"anchor": "Table:let x = 1;", "edit_type": "replace", "text": "let x = 2;"}]}"#,
-    other_names: &[],
     aliases: &[alias("path", PATH_NAMES), alias("edits", EDITS_NAMES)],
     entry_aliases: &[
         alias("anchor", &["start_anchor", "from"]),
@@ -94,6 +93,7 @@ pub(crate) const EDIT_ANCHORS: Tool = Tool {
     }],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES],
     input: ToolInput::Formats { formats: &[&anchors::WordAnchors], also: &[] },
+    ..Tool::ROW
 };
 
 /// The row of the tool `write` in the table.
@@ -116,10 +116,9 @@ changes to part of a file.",
             &["contents", "text", "file_text", "file_content", "new_content", "code", "code_content", "data", "body"],
         ),
     ],
-    entry_aliases: &[],
-    words: &[],
     outputs: &[&CHANGED_FILE],
     input: ToolInput::Formats { formats: &[&write::WriteFormat], also: &[] },
+    ..Tool::ROW
 };
 
 /// The row of the tool `notebook_edit` in the table.

@@ -4,8 +4,7 @@ use crate::context::call::Call;
 use crate::context::walk::{self, WalkFilter, WalkStats};
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path::{self, RawPath};
-use crate::model::reply::Answer;
-use crate::model::reply::SeedCodes;
+use crate::model::reply::{Answer, counted};
 use crate::model::reply_limits::note_part;
 use crate::tools::aliases::{DIRECTORY_NAMES, alias};
 use crate::tools::outputs::FILES_BELOW;
@@ -65,20 +64,14 @@ pub(crate) const TOOL: Tool = Tool {
     prompt: "\
 Lists the files below a directory, one path a line, relative to it. Ignored (.gitignore) and hidden files are skipped unless no_ignore or hidden is set; glob picks files. With depth, what is deeper is counted by directory.",
     annotations: Annotations::READS,
-    seed: SeedCodes::None,
     rest: "Name a directory below it, or give depth or glob.",
     example: r#"{"path": "/work/src", "depth": 2}"#,
     other_names: &["ls", "list_files", "list_dir", "list_directory"],
     aliases: &[alias("path", DIRECTORY_NAMES), alias("depth", &["max_depth", "levels"])],
-    entry_aliases: &[],
-    words: &[],
     outputs: &[&FILES_BELOW],
-    input: INPUT,
+    input: ToolInput::new(|call, _, input| list(call, input), || vec![schema_for!(ListInput), schema_for!(RawPath)]),
+    ..Tool::ROW
 };
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput =
-    ToolInput::new(|call, _, input| list(call, input), || vec![schema_for!(ListInput), schema_for!(RawPath)]);
 
 /// Runs the tool `list`.
 pub(crate) fn list(call: Call<'_>, mut input: Value) -> Result<Answer> {
@@ -162,7 +155,7 @@ impl Listing<'_> {
             let before = text.len();
             text.push_str(name);
             if name.ends_with('/') {
-                let _ = write!(text, " ({files} file{})", plural(*files));
+                let _ = write!(text, " ({})", counted(*files, "file"));
             }
             text.push('\n');
             chars += text[before..].chars().count();
@@ -197,7 +190,7 @@ impl Listing<'_> {
 
     fn answer(&self, call: Call<'_>, walked: &WalkStats, mut notes: Notes) -> Answer {
         let Listing { path, entries, files, cut, .. } = *self;
-        let mut text = format!("{files} file{} below {path}\n", plural(files));
+        let mut text = format!("{} below {path}\n", counted(files, "file"));
         let room = call.reply_limits().text;
         // The rest is for notes.
         let shown = self.write(&mut text, room - room / 8);
@@ -206,11 +199,11 @@ impl Listing<'_> {
             notes.push(format!("Not everything is shown: {}", call.render(&self.advice(fits))));
         }
         if walked.denied > 0 {
-            notes.push(format!("{} file{} may not be read.", walked.denied, plural(walked.denied)));
+            notes.push(format!("{} may not be read.", counted(walked.denied, "file")));
         }
-        if walked.closed + walked.unreached > 0 {
-            let count = walked.closed + walked.unreached;
-            notes.push(format!("{count} entr{} could not be listed.", if count == 1 { "y" } else { "ies" }));
+        let unlisted = walked.closed + walked.unreached;
+        if unlisted > 0 {
+            notes.push(format!("{} could not be listed.", counted(unlisted, "entry")));
         }
         notes.extend(walked.long_paths().map(|paths| format!("Not listed: {paths}.")));
         if files == 0 && notes.is_empty() {
@@ -223,9 +216,4 @@ impl Listing<'_> {
         note_part(&mut answer.data, "text", "entries", shown, entries.len());
         answer
     }
-}
-
-/// Returns the ending of a plural.
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }

@@ -4,7 +4,6 @@ use crate::context::Context;
 use crate::context::call::Call;
 use crate::context::history_stores::logged_operations;
 use crate::model::reply::Answer;
-use crate::model::reply::SeedCodes;
 use crate::pipeline::report::rendered::files_data;
 use crate::session::turns::{log_moment, start_of_turn};
 use crate::tools::aliases::alias;
@@ -42,19 +41,12 @@ pub(crate) const TOOL: Tool = Tool {
     prompt: "\
 Gives this moment a name. rewind takes back what you did since; undo (since) and history (id, to) take the name, too. The newest mark of a name counts.",
     annotations: Annotations::ADDS,
-    seed: SeedCodes::None,
-    rest: "",
     example: r#"{"name": "before-refactoring"}"#,
-    other_names: &[],
     aliases: &[alias("name", &["mark", "label"])],
-    entry_aliases: &[],
-    words: &[],
     outputs: &[&MARK_AND_RETURN],
-    input: INPUT,
+    input: ToolInput::new(|call, _, input| mark(call, input), || vec![schema_for!(MarkInput)]),
+    ..Tool::ROW
 };
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput = ToolInput::new(|call, _, input| mark(call, input), || vec![schema_for!(MarkInput)]);
 
 /// Runs the tool `mark`.
 pub(crate) fn mark(call: Call<'_>, input: Value) -> Result<Answer> {

@@ -78,7 +78,6 @@ pub(crate) const TOOL: Tool = Tool {
         alias("insert_line", &["line", "line_number"]),
         alias("view_range", &["range"]),
     ],
-    entry_aliases: &[],
     words: &[FieldWords {
         field: "command",
         words: &[
@@ -90,14 +89,12 @@ pub(crate) const TOOL: Tool = Tool {
         ],
     }],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES, &LINES_READ],
-    input: INPUT,
-};
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput = ToolInput::Own {
-    run: text_editor,
-    schemas: || vec![schema_for!(TextEditorInput), schema_for!(OptionFields)],
-    text: AnswerText::Lines,
+    input: ToolInput::Own {
+        run: text_editor,
+        schemas: || vec![schema_for!(TextEditorInput), schema_for!(OptionFields)],
+        text: AnswerText::Lines,
+    },
+    ..Tool::ROW
 };
 
 /// Runs the tool `text_editor`.

@@ -70,6 +70,26 @@ pub struct Tool {
     pub(crate) input: ToolInput,
 }
 
+impl Tool {
+    /// The fields that a row need not state: no other names, no words, no numeric codes. Every row states its effects.
+    pub(crate) const ROW: Tool = Tool {
+        name: "",
+        title: "",
+        summary: "",
+        prompt: "",
+        annotations: Annotations::EDITS,
+        seed: SeedCodes::None,
+        rest: "",
+        example: "",
+        other_names: &[],
+        aliases: &[],
+        entry_aliases: &[],
+        words: &[],
+        outputs: &[],
+        input: ToolInput::Formats { formats: &[], also: &[] },
+    };
+}
+
 /// Advice for the fields that most replies to edits omit.
 pub(crate) const REST_OF_EDIT: &str =
     "Read the file with offset and limit to see it as it is; history with the id of the operation shows the change.";

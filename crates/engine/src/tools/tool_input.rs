@@ -1,5 +1,4 @@
-//! How a tool takes its input: the schemas that describe it, and the function that carries out a call. The module of a
-//! tool has a constant of this type, and its row in the tool table names it.
+//! How a tool takes its input: the schemas that describe it, and the function that carries out a call.
 
 use crate::context::call::Call;
 use crate::context::options::OptionFields;

@@ -26,9 +26,6 @@ pub(super) enum FieldLevel {
     Inner,
 }
 
-/// Key of the fact that marks an error whose message consists of field names.
-const MISSING_FACT: &str = "fields_missing";
-
 /// Why a field is not used.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum UnusedReason {
@@ -140,7 +137,7 @@ impl<'a> ArgumentReader<'a> {
             }
             return Err(Error::new(Code::CallInvalid, what)
                 .next("Send the whole call again with these fields; nothing was changed.")
-                .fact(MISSING_FACT, true));
+                .fact("fields_missing", true));
         }
         Ok(Value::Object(out))
     }

@@ -1,7 +1,7 @@
 //! Profiles of adapters: the names of tools that a framework or a provider offers to models, and that an adapter carries
 //! out. Only the advice of errors has these names.
 
-use crate::api::profile::{Profile, ToolView, all};
+use crate::api::profile::{Profile, ToolView, all_named};
 
 /// The profiles of adapters.
 pub(super) static ADAPTER_PROFILES: &[Profile] = &[HOSTED_PATCH, MEMORY, FILE_EDITOR, DEEPAGENTS];
@@ -66,8 +66,3 @@ const DEEPAGENTS: Profile = Profile {
         ToolView { fields: Some(&["pattern", "path", "glob"]), ..all_named("grep", "search") },
     ],
 };
-
-/// A tool with another name than that of the table.
-const fn all_named(name: &'static str, tool: &'static str) -> ToolView {
-    ToolView { name, ..all(tool) }
-}

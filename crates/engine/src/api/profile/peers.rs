@@ -1,8 +1,12 @@
 //! Profiles with the names and fields of other agents' tools, and the tools of Claude Code as its hooks see them.
 
 use crate::api::profile::prompts::{ANCHORED_READ_PROMPT, SHORT_UNDO_PROMPT};
-use crate::api::profile::{Profile, TEXT_INSTRUCTIONS, ToolView, all};
+use crate::api::profile::{Profile, TEXT_INSTRUCTIONS, ToolView, all, all_named};
 use emendate_core::formats::text_editor;
+
+const PEER_INSTRUCTIONS: &str = "\
+Read a file before it is changed; the reply shows the result, so it need not be read again. If a call fails, nothing was written and the reply says \
+what to send instead. Paths are absolute.";
 
 const PATH_RENAMES: &[(&str, &str)] = &[("path", "file_path")];
 
@@ -17,11 +21,10 @@ pub(super) const ANTHROPIC: Profile = Profile {
     instructions: TEXT_INSTRUCTIONS,
     counts_as_read: true,
     views: &[ToolView {
-        name: "str_replace_based_edit_tool",
         fields: Some(&[
             "command", "path", "file_text", "old_str", "new_str", "insert_line", "insert_text", "view_range",
         ]),
-        ..all("text_editor")
+        ..all_named("str_replace_based_edit_tool", "text_editor")
     }],
 };
 
@@ -29,30 +32,26 @@ pub(super) const ANTHROPIC: Profile = Profile {
 pub(super) const CLINE: Profile = Profile {
     name: "cline",
     summary: "Cline's names: read_file, write_to_file, replace_in_file",
-    instructions: "Read a file before it is changed; the reply shows the result, so it need not be read again. If a call fails, nothing was \
-written and the reply says what to send instead. Paths are absolute.",
+    instructions: PEER_INSTRUCTIONS,
     counts_as_read: true,
     views: &[
         ToolView {
-            name: "read_file",
             fields: Some(&["file_path", "offset", "limit"]),
             renamed_fields: PATH_RENAMES,
-            ..all("read")
+            ..all_named("read_file", "read")
         },
         ToolView {
-            name: "write_to_file",
             fields: Some(&["file_path", "content"]),
             renamed_fields: PATH_RENAMES,
-            ..all("write")
+            ..all_named("write_to_file", "write")
         },
         ToolView {
-            name: "replace_in_file",
             fields: Some(&["file", "input"]),
             required: Some(&["path", "diff"]),
             renamed_fields: &[("path", "file"), ("diff", "input")],
             prompt: Some(REPLACE_IN_FILE_PROMPT),
             descriptions: &[("path", "The path of the file."), ("diff", "The SEARCH/REPLACE blocks.")],
-            ..all("apply")
+            ..all_named("replace_in_file", "apply")
         },
     ],
 };
@@ -82,21 +81,19 @@ allow_multiple. An empty new_string deletes.";
 pub(super) const GEMINI: Profile = Profile {
     name: "gemini",
     summary: "Gemini CLI's names: read_file, replace, write_file",
-    instructions: "Read a file before it is changed; the reply shows the result, so it need not be read again. If a call fails, nothing was \
-written and the reply says what to send instead. Paths are absolute.",
+    instructions: PEER_INSTRUCTIONS,
     counts_as_read: true,
     views: &[
-        ToolView { name: "read_file", fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
+        ToolView { fields: Some(&["file_path", "offset", "limit"]), ..all_named("read_file", "read") },
         ToolView {
-            name: "replace",
             fields: Some(&["file_path", "old_string", "new_string", "replace_all"]),
             required: Some(&["file_path", "old_string", "new_string"]),
             renamed_fields: ALLOW_MULTIPLE,
             prompt: Some(GEMINI_REPLACE_PROMPT),
             descriptions: &[("allow_multiple", "Replace all occurrences (default false).")],
-            ..all("edit")
+            ..all_named("replace", "edit")
         },
-        ToolView { name: "write_file", fields: Some(&["file_path", "content"]), ..all("write") },
+        ToolView { fields: Some(&["file_path", "content"]), ..all_named("write_file", "write") },
     ],
 };
 
@@ -104,8 +101,7 @@ written and the reply says what to send instead. Paths are absolute.",
 pub(super) const OPENCODE: Profile = Profile {
     name: "opencode",
     summary: "OpenCode's names: read, edit, multiedit, write with filePath, oldString, newString, replaceAll",
-    instructions: "Read a file before it is changed; the reply shows the result, so it need not be read again. If a call fails, nothing was \
-written and the reply says what to send instead. Paths are absolute.",
+    instructions: PEER_INSTRUCTIONS,
     counts_as_read: true,
     views: &[
         ToolView { fields: Some(&["file_path", "offset", "limit"]), renamed_fields: CAMEL_CASE_RENAMES, ..all("read") },
@@ -122,12 +118,11 @@ written and the reply says what to send instead. Paths are absolute.",
             ..all("edit")
         },
         ToolView {
-            name: "multiedit",
             fields: Some(&["file_path", "edits"]),
             entry_fields: Some(&["old_string", "new_string", "replace_all"]),
             renamed_fields: CAMEL_CASE_RENAMES,
             prompt: Some(OPENCODE_MULTIEDIT_PROMPT),
-            ..all("multi_edit")
+            ..all_named("multiedit", "multi_edit")
         },
         ToolView { fields: Some(&["file_path", "content"]), renamed_fields: CAMEL_CASE_RENAMES, ..all("write") },
     ],
@@ -141,14 +136,13 @@ pub(super) const OPENHANDS: Profile = Profile {
 absolute.",
     counts_as_read: true,
     views: &[ToolView {
-        name: "str_replace_editor",
         fields: Some(&["command", "path", "file_text", "old_str", "new_str", "insert_line", "view_range"]),
         prompt: Some(text_editor::PROMPT),
         descriptions: &[(
             "new_str",
             "For str_replace: the text to put in place of old_str; for insert: the lines to insert.",
         )],
-        ..all("text_editor")
+        ..all_named("str_replace_editor", "text_editor")
     }],
 };
 
@@ -161,20 +155,18 @@ what to send instead. Paths are absolute.",
     counts_as_read: true,
     views: &[
         ToolView {
-            name: "read_file",
             fields: Some(&["file_path", "offset", "limit"]),
             renamed_fields: PATH_RENAMES,
             prompt: Some(ANCHORED_READ_PROMPT),
             line_format: Some("anchors"),
-            ..all("read")
+            ..all_named("read_file", "read")
         },
-        ToolView { name: "edit_file", fields: Some(&["path", "edits", "files"]), ..all("edit_anchors") },
+        ToolView { fields: Some(&["path", "edits", "files"]), ..all_named("edit_file", "edit_anchors") },
         ToolView {
-            name: "write_to_file",
             fields: Some(&["file_path", "content"]),
             renamed_fields: PATH_RENAMES,
             line_format: Some("anchors"),
-            ..all("write")
+            ..all_named("write_to_file", "write")
         },
         ToolView {
             fields: Some(&["id", "redo"]),
@@ -193,24 +185,21 @@ pub(super) static CLAUDE_CODE: Profile = Profile {
     instructions: "",
     counts_as_read: false,
     views: &[
-        ToolView { name: "Read", fields: Some(&["file_path", "offset", "limit", "pages"]), ..all("read") },
+        ToolView { fields: Some(&["file_path", "offset", "limit", "pages"]), ..all_named("Read", "read") },
         ToolView {
-            name: "Edit",
             fields: Some(&["file_path", "old_string", "new_string", "replace_all"]),
             required: Some(&["file_path", "old_string", "new_string"]),
-            ..all("edit")
+            ..all_named("Edit", "edit")
         },
         ToolView {
-            name: "MultiEdit",
             fields: Some(&["file_path", "edits"]),
             entry_fields: Some(&["old_string", "new_string", "replace_all"]),
-            ..all("multi_edit")
+            ..all_named("MultiEdit", "multi_edit")
         },
-        ToolView { name: "Write", fields: Some(&["file_path", "content"]), ..all("write") },
+        ToolView { fields: Some(&["file_path", "content"]), ..all_named("Write", "write") },
         ToolView {
-            name: "NotebookEdit",
             fields: Some(&["notebook_path", "cell_id", "new_source", "cell_type", "edit_mode"]),
-            ..all("notebook_edit")
+            ..all_named("NotebookEdit", "notebook_edit")
         },
     ],
 };

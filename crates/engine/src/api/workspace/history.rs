@@ -7,7 +7,7 @@ use crate::pipeline::report::outcome::{CallReceipts, ChangeOutcome};
 use crate::tools::review::Review;
 use crate::tools::review::operations::{OperationPage, OperationQuery};
 use crate::tools::undo::restore::{RestoreInput, restore_file};
-use emendate_core::{Notes, Result};
+use emendate_core::Result;
 use std::path::{Path, PathBuf};
 
 /// Operations of a page, unless the call says otherwise.
@@ -131,7 +131,7 @@ impl<'a> RestoreCall<'a> {
             let options = CallOptions::new(call.caller, call.config(), origin);
             let receipts = restore_file(call, origin, &options, &input, &path)?.receipts;
             let dry_run = input.dry_run || call.caller.dry_run;
-            let done = CallReceipts { receipts, format: "", notes: Notes::new(), dry_run };
+            let done = CallReceipts { receipts, dry_run, ..CallReceipts::default() };
             Ok(done.into_outcome(&call, diff))
         })
     }

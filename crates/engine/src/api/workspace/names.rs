@@ -44,13 +44,15 @@ const LINE: Parameter = Parameter::option("line", ["line"; 3]);
 const EXPECTED: Parameter =
     Parameter::option("expected_replacements", ["expected_replacements", "expected", "expected"]);
 
+/// A method that takes no list of edits.
+const PLAIN: Method = Method { tool: "", names: [""; 3], parameters: &[], entry_parameters: &[], entry: [""; 3] };
+
 const METHODS: &[Method] = &[
     Method {
         tool: "read",
         names: ["read"; 3],
         parameters: &[PATH, Parameter::option("encoding", ["encoding"; 3])],
-        entry_parameters: &[],
-        entry: [""; 3],
+        ..PLAIN
     },
     Method {
         tool: "edit",
@@ -91,8 +93,7 @@ const METHODS: &[Method] = &[
             // The method replaces files unless the call says otherwise.
             Parameter::option("overwrite", ["", "create_new=False", "createNew: false"]),
         ],
-        entry_parameters: &[],
-        entry: [""; 3],
+        ..PLAIN
     },
     Method {
         tool: "apply",
@@ -106,8 +107,7 @@ const METHODS: &[Method] = &[
             Parameter::option("reverse", ["reverse()", "reverse", "reverse"]),
             Parameter::option("overwrite", ["overwrite()", "overwrite", "overwrite"]),
         ],
-        entry_parameters: &[],
-        entry: [""; 3],
+        ..PLAIN
     },
     Method {
         tool: "undo",
@@ -121,8 +121,7 @@ const METHODS: &[Method] = &[
             Parameter::option("dry_run", ["dry_run()", "dry_run", "dryRun"]),
             Parameter::option("irreversible", ["irreversible()", "irreversible", "irreversible"]),
         ],
-        entry_parameters: &[],
-        entry: [""; 3],
+        ..PLAIN
     },
     Method {
         tool: "restore",
@@ -134,8 +133,7 @@ const METHODS: &[Method] = &[
             Parameter::option("dry_run", ["dry_run()", "", ""]),
             Parameter::option("irreversible", ["irreversible()", "", ""]),
         ],
-        entry_parameters: &[],
-        entry: [""; 3],
+        ..PLAIN
     },
     Method {
         tool: "history",
@@ -145,8 +143,7 @@ const METHODS: &[Method] = &[
             Parameter::option("limit", ["limit", "", ""]),
             Parameter::option("from", ["from", "", ""]),
         ],
-        entry_parameters: &[],
-        entry: [""; 3],
+        ..PLAIN
     },
     Method {
         tool: "search",
@@ -159,8 +156,7 @@ const METHODS: &[Method] = &[
             Parameter::option("multiline", ["multiline()", "", ""]),
             Parameter::option("limit", ["limit", "", ""]),
         ],
-        entry_parameters: &[],
-        entry: [""; 3],
+        ..PLAIN
     },
 ];
 
@@ -172,7 +168,7 @@ fn method(style: ArgumentStyle, tool: &str) -> Option<&'static Method> {
 /// The methods of a session in the language of the program, for calls of one of them.
 struct MethodNames {
     style: ArgumentStyle,
-    method: Option<&'static Method>,
+    method: &'static Method,
 }
 
 /// Returns the names that the caller of a typed call has for tools and fields, for the method that corresponds to a tool:
@@ -184,19 +180,17 @@ pub(super) fn session_names(
 ) -> Box<dyn Vocabulary> {
     match profile {
         Some(profile) => Box::new(ToolViewNames::of_tool(profile, tool)),
-        None => Box::new(MethodNames { style, method: method(style, tool) }),
+        None => Box::new(MethodNames { style, method: method(style, tool).unwrap_or(&PLAIN) }),
     }
 }
 
 impl MethodNames {
     fn parameters(&self) -> ParameterNames {
-        let parameters = self.method.map_or(&[][..], |method| method.parameters);
-        ParameterNames { style: self.style, parameters }
+        ParameterNames { style: self.style, parameters: self.method.parameters }
     }
 
     fn entry_parameters(&self) -> ParameterNames {
-        let parameters = self.method.map_or(&[][..], |method| method.entry_parameters);
-        ParameterNames { style: self.style, parameters }
+        ParameterNames { style: self.style, parameters: self.method.entry_parameters }
     }
 
     /// Writes a parameter of one edit with its value.
@@ -212,7 +206,7 @@ impl MethodNames {
             ArgumentStyle::JavaScript => format!("{name}: {literal}"),
             _ => format!("{name}={literal}"),
         };
-        let entry = self.style.name_of(self.method?.entry)?;
+        let entry = self.style.name_of(self.method.entry)?;
         Some(format!("`{}`", entry.replacen("{}", &member, 1)))
     }
 }
@@ -287,7 +281,7 @@ impl Vocabulary for MethodNames {
     }
 
     fn field_of(&self, tool: &str, name: &str) -> Option<String> {
-        MethodNames { style: self.style, method: method(self.style, tool) }.field(name)
+        session_names(self.style, None, tool).field(name)
     }
 
     fn quoted(&self, name: &str) -> Option<String> {

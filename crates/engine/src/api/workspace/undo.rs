@@ -5,7 +5,7 @@ use crate::model::call_origin::CallOrigin;
 use crate::pipeline::report::outcome::{CallReceipts, ChangeOutcome};
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::{UndoneOperations, undo_operations};
-use emendate_core::{Notes, Result};
+use emendate_core::Result;
 use emendate_history::OperationId;
 use std::path::{Path, PathBuf};
 
@@ -73,10 +73,9 @@ impl<'a> UndoCall<'a> {
         let origin =
             CallOrigin { irreversible: input.irreversible, ..CallOrigin::of_parts("undo", &[parts.as_bytes()]) };
         session.run("undo", |call| {
-            let done = undo_operations(call, origin, &input, path.as_deref())?;
-            let UndoneOperations { operations, receipts } = done;
+            let UndoneOperations { operations, receipts } = undo_operations(call, origin, &input, path.as_deref())?;
             let dry_run = input.dry_run || call.caller.dry_run;
-            let receipts = CallReceipts { receipts, format: "", notes: Notes::new(), dry_run };
+            let receipts = CallReceipts { receipts, dry_run, ..CallReceipts::default() };
             Ok(UndoOutcome {
                 undone: operations.iter().map(|logged| logged.id).collect(),
                 change: receipts.into_outcome(&call, diff),

@@ -1,7 +1,7 @@
 //! The formatters of files.
 
 use crate::context::config::file::{CommandEntry, FormatterEntry as Row};
-use crate::context::config::rule::{PathRule, RuleSource, invalid, word};
+use crate::context::config::rule::{PathRule, RuleSource, invalid, word_if_any};
 use crate::model::call_context::OptionValue;
 use emendate_core::Result;
 use std::time::Duration;
@@ -68,10 +68,7 @@ impl Formatter {
             CommandEntry::Words(command) if command.first().is_some_and(|word| !word.is_empty()) => command.clone(),
             CommandEntry::Words(_) => return Err(invalid(source.origin, "formatters.command is empty")),
         };
-        let when = row
-            .when
-            .as_deref()
-            .map_or(Ok(FormatterTrigger::default()), |text| word(source, "formatters.when", text))?;
+        let when = word_if_any(source, "formatters.when", row.when.as_deref())?.unwrap_or_default();
         let time = Duration::from_secs(row.seconds.unwrap_or(FORMATTER_SECONDS_DEFAULT).clamp(1, 600));
         Ok(Formatter { files: PathRule::new(&row.files, source)?, command, when, time })
     }

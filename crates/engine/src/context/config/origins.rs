@@ -1,6 +1,6 @@
 //! The origins of settings: each setting is set together with the name of the file that has it.
 
-use crate::context::config::rule::{RuleSource, word};
+use crate::context::config::rule::{RuleSource, word_if_any};
 use crate::model::call_context::OptionValue;
 use emendate_core::Result;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ impl Origins {
         text: Option<&str>,
         source: RuleSource<'_>,
     ) -> Result<()> {
-        self.set(slot, key, named(source, key, text)?, source);
+        self.set(slot, key, word_if_any(source, key, text)?, source);
         Ok(())
     }
 
@@ -53,7 +53,7 @@ impl Origins {
         text: Option<&str>,
         source: RuleSource<'_>,
     ) -> Result<bool> {
-        let value = named(source, key, text)?;
+        let value = word_if_any(source, key, text)?;
         let is_looser = !source.trusted && value.as_ref().is_some_and(|value| *value < *slot);
         self.set(slot, key, value.filter(|value| source.trusted || *value > *slot), source);
         Ok(!is_looser)
@@ -69,9 +69,4 @@ impl Origins {
     ) {
         self.set(slot, key, value.filter(|value| source.trusted || *value < *slot), source);
     }
-}
-
-/// Parses the name of a value, if a file has one.
-fn named<W: OptionValue>(source: RuleSource<'_>, key: &str, text: Option<&str>) -> Result<Option<W>> {
-    text.map(|text| word(source, key, text)).transpose()
 }

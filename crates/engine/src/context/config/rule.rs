@@ -191,6 +191,11 @@ pub(super) fn word<W: OptionValue>(source: RuleSource<'_>, key: &str, text: &str
     W::parse(key, text).map_err(|error| invalid(source.origin, error.message().trim_end_matches('.')))
 }
 
+/// Parses a word of a closed set, if a file has one.
+pub(super) fn word_if_any<W: OptionValue>(source: RuleSource<'_>, key: &str, text: Option<&str>) -> Result<Option<W>> {
+    text.map(|text| word(source, key, text)).transpose()
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Access, PathRule, RuleSource};

@@ -1,7 +1,7 @@
 //! The language servers of files.
 
 use crate::context::config::file::LanguageServerEntry as Row;
-use crate::context::config::rule::{PathRule, RuleSource, invalid, word};
+use crate::context::config::rule::{PathRule, RuleSource, invalid, word_if_any};
 use crate::model::call_context::OptionValue;
 use emendate_core::Result;
 use emendate_lsp::{BUILTIN_SERVERS, ServerSpec, Severity, builtin_server};
@@ -82,14 +82,14 @@ impl LanguageServerConfig {
             options: row.initialization_options.clone().unwrap_or_else(of_known),
             settings: row.settings.clone().unwrap_or_default(),
             settle: row.settle_ms.map(|time| Duration::from_millis(time.min(TIMEOUT_MS_MAX))),
-            severity_min: row.least.as_deref().map_or(Ok(Severity::Warning), |text| word(source, "lsp.least", text))?,
+            severity_min: word_if_any(source, "lsp.least", row.least.as_deref())?.unwrap_or(Severity::Warning),
             says_when_ready: known.is_some_and(|known| known.says_when_ready),
         };
         Ok(LanguageServerConfig {
             spec: Arc::new(spec),
             files: files.collect::<Result<_>>()?,
             markers: row.root_markers.clone().unwrap_or_else(|| markers.collect()),
-            when: row.when.as_deref().map_or(Ok(ServerTrigger::default()), |text| word(source, "lsp.when", text))?,
+            when: word_if_any(source, "lsp.when", row.when.as_deref())?.unwrap_or_default(),
             time: Duration::from_millis(row.timeout_ms.unwrap_or(TIMEOUT_MS_DEFAULT).min(TIMEOUT_MS_MAX)),
             origin: source.origin.to_owned(),
         })

@@ -45,29 +45,27 @@ const fn patterns<const N: usize>(texts: [&'static str; N]) -> [NamePattern; N] 
     all
 }
 
-/// Secrets: neither read nor edited without a rule that allows it. A `*` may be at one end of a component.
+/// Secrets: neither read nor edited without a rule that allows it. Seed 003 guards every path that ends with `.env`
+/// (also `prod.env` and `.prod.env`).
 const SECRETS: &[NamePattern] = &patterns([
-    ".env", ".env.*", // `prod.env`, `.prod.env`: seed 003 guards every path that ends with `.env`.
-    "*.env", ".ssh", ".gnupg", ".aws/credentials", ".kube/config", ".docker/config.json", ".git-credentials", ".netrc",
-    ".pgpass", ".pypirc", "id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "*.pem",
-    "*.key", "*.p12", "*.pfx",
+    ".env", ".env.*", "*.env", ".ssh", ".gnupg", ".aws/credentials", ".kube/config", ".docker/config.json",
+    ".git-credentials", ".netrc", ".pgpass", ".pypirc", "id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519",
+    "id_ed25519_sk", "*.pem", "*.key", "*.p12", "*.pfx",
 ]);
 
 /// Sample files that contain no secrets.
 const SECRET_SAMPLES: &[NamePattern] = &patterns([".env.example", ".env.sample", ".env.template", ".env.dist"]);
 
-/// Files that control other programs, including this one: readable, but edited only if a rule allows it.
+/// Files that control other programs, including this one: readable, but edited only if a rule allows it. In this order
+/// those of version control, those that others install and execute, those of editors, of agents and of shells, and
+/// those that are executed automatically.
 const CONTROL_FILES: &[NamePattern] = &patterns([
-    // Version control.
-    ".git", ".gitmodules", ".gitconfig", ".config/git", ".jj", ".hg", ".svn",
-    // Installed and executed by others.
-    "node_modules", ".npmrc", ".yarnrc*", // Editors.
-    ".vscode", ".idea", "*.code-workspace", ".zed", ".devcontainer", // Agents.
-    ".cursor", ".cursorrules", ".windsurf*", ".claude", ".codex", ".gemini", ".opencode", ".kiro", ".mcp.json",
-    "mcp.json", ".continue", ".aider.conf.yml", ".roo*", ".clinerules", "documents/cline", ".github/hooks", ".copilot",
-    "emend.toml", ".emend.toml", ".config/emendate", // Shells, and automatically executed files.
-    ".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile", ".config/fish", ".envrc",
-    ".husky", ".pre-commit-config.yaml",
+    ".git", ".gitmodules", ".gitconfig", ".config/git", ".jj", ".hg", ".svn", "node_modules", ".npmrc", ".yarnrc*",
+    ".vscode", ".idea", "*.code-workspace", ".zed", ".devcontainer", ".cursor", ".cursorrules", ".windsurf*",
+    ".claude", ".codex", ".gemini", ".opencode", ".kiro", ".mcp.json", "mcp.json", ".continue", ".aider.conf.yml",
+    ".roo*", ".clinerules", "documents/cline", ".github/hooks", ".copilot", "emend.toml", ".emend.toml",
+    ".config/emendate", ".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile",
+    ".config/fish", ".envrc", ".husky", ".pre-commit-config.yaml",
 ]);
 
 /// Files that steer agents, run elsewhere or are generated, but are part of everyday work: edited freely, with a

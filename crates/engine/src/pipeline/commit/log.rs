@@ -4,7 +4,7 @@
 use crate::context::call::Call;
 use crate::context::config::PolicyMode;
 use crate::context::history_stores::key;
-use crate::context::unstored::UnstoredVersion;
+use crate::context::memory::UnstoredVersion;
 use crate::context::{Context, policy};
 use crate::model::call_context::CallContext;
 use crate::model::call_origin::CallOrigin;

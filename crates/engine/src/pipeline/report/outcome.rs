@@ -215,6 +215,7 @@ pub(crate) fn count_changes(receipts: &[Receipt]) -> ChangeCounts {
 }
 
 /// The receipts of a call, with what belongs to no single file.
+#[derive(Default)]
 pub(crate) struct CallReceipts {
     pub(crate) receipts: Vec<Receipt>,
     pub(crate) format: &'static str,

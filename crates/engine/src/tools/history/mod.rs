@@ -12,7 +12,7 @@ use crate::context::history_stores::key;
 use crate::context::policy::Access;
 use crate::model::call_handle::CallPhase;
 use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, several_files};
-use crate::model::raw_path::{self, RawPath};
+use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
 use crate::pipeline::report::rendered::files_data;
@@ -28,7 +28,6 @@ use crate::tools::history::page::{HistoryQuery, newest_operations};
 use crate::tools::history::places::{place_asked_for, place_of_change};
 use crate::tools::moments::{Moment, NOW_NAME, find_moment};
 use crate::tools::shown_count::zero_limit;
-use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::file_states::{side_content, text_sides};
 use crate::tools::undo::select::{self, OperationRef};
 use crate::tools::undo::since::operations_after;
@@ -38,7 +37,7 @@ use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Advice, ChangeSet, Code, Error, Result};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, LogEntry, OperationFilter};
-use schemars::{JsonSchema, schema_for};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,12 +105,6 @@ impl FilePart {
         Ok(FilePart { from, limit: args.limit.unwrap_or(LISTED_FILES_MAX) })
     }
 }
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput = ToolInput::new(
-    |call, _, input| history_tool(call, input),
-    || vec![schema_for!(HistoryInput), schema_for!(RawPath)],
-);
 
 /// Runs the tool `history`.
 pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {

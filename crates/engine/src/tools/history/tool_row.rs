@@ -1,10 +1,12 @@
 //! The row of the tool `history` in the tool table.
 
-use super::INPUT;
-use crate::model::reply::SeedCodes;
+use super::{HistoryInput, history_tool};
+use crate::model::raw_path::RawPath;
 use crate::tools::aliases::{FILE_NAMES, alias};
 use crate::tools::outputs::{OutputGroup, any, flag, list, number, object, text};
 use crate::tools::tool::{Annotations, Tool};
+use crate::tools::tool_input::ToolInput;
+use schemars::schema_for;
 
 /// The fields that the data of a reply may have.
 const OPERATIONS: OutputGroup = OutputGroup {
@@ -35,13 +37,13 @@ pub(crate) const TOOL: Tool = Tool {
 Lists operations, the newest first: name, time, session, tool, files, lines added and removed. With id, one operation as a diff; with id \
 and to, what changed between the two. undo and restore take the names.",
     annotations: Annotations::READS,
-    seed: SeedCodes::None,
     rest: "Lower limit, or name one file of an operation with file_path.",
     example: r#"{"file_path": "/work/src/main.rs", "limit": 5}"#,
-    other_names: &[],
     aliases: &[alias("id", &["operation", "operation_id"]), alias("file_path", FILE_NAMES)],
-    entry_aliases: &[],
-    words: &[],
     outputs: &[&OPERATIONS],
-    input: INPUT,
+    input: ToolInput::new(
+        |call, _, input| history_tool(call, input),
+        || vec![schema_for!(HistoryInput), schema_for!(RawPath)],
+    ),
+    ..Tool::ROW
 };

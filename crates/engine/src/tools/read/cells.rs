@@ -4,7 +4,7 @@ use crate::context::LoadedFile;
 use crate::context::call::Call;
 use crate::model::attachment::{ATTACHMENTS, Attachment, IMAGE_BYTES_MAX, list_to_json};
 use crate::model::raw_path;
-use crate::model::reply::Answer;
+use crate::model::reply::{Answer, counted};
 use data_encoding::BASE64;
 use emendate_core::notebook::{Cell, CellName, CellOutput, Notebook, OutputPart};
 use emendate_core::{Advice, Code, Error, Phrase, Result, Snapshot, advice};
@@ -122,10 +122,9 @@ fn range(notebook: &Notebook<'_>, requested: &str) -> Result<Range<usize>> {
         return Ok(at..at + 1);
     };
     if from >= total || to < from {
-        let s = if total == 1 { "" } else { "s" };
         return Err(Error::new(
             Code::ReadRange,
-            format!("The notebook has {total} cell{s}; there are no cells {requested}."),
+            format!("The notebook has {}; there are no cells {requested}.", counted(total, "cell")),
         )
         .next(match total {
             0 => Advice::named("Omit {cells}: the notebook is empty.").or("The notebook is empty; ask for no cells."),

@@ -9,7 +9,7 @@ use crate::context::call::Call;
 use crate::context::options::line_format_named;
 use crate::context::policy::Access;
 use crate::context::{LoadedFile, encoding};
-use crate::model::raw_path::{self, RawPath};
+use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::LINE_CHARS_MAX;
 use crate::pipeline::plan::anchor_edits::anchor_map;
@@ -21,7 +21,6 @@ use crate::session::names::name_in_header;
 use crate::session::suggest::file_not_found;
 use crate::tools::list::list_directory;
 use crate::tools::shown_count::zero_limit;
-use crate::tools::tool_input::{AnswerText, ToolInput};
 use emendate_core::anchor_map::{AnchorMap, AnchorWord};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
 use emendate_core::omission::cut_mark;
@@ -29,7 +28,7 @@ use emendate_core::{Advice, Code, ContentId, EncodingEvidence, Error, Phrase, Re
 use emendate_fs::{FileMeta, SafePath, shown};
 use emendate_history::{LineSet, Record, RecordOrigin};
 use emendate_media::MediaKind;
-use schemars::{JsonSchema, schema_for};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -96,13 +95,6 @@ struct MarkedLines<'a> {
     /// The anchors of all lines, if the format has them.
     words: &'a [AnchorWord],
 }
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput = ToolInput::Own {
-    run: |call, _, input| read(call, input),
-    schemas: || vec![schema_for!(ReadInput), schema_for!(RawPath)],
-    text: AnswerText::Lines,
-};
 
 /// Runs the tool `read`.
 pub(crate) fn read(call: Call<'_>, mut input: Value) -> Result<Answer> {

@@ -16,7 +16,6 @@ use crate::model::call_handle::{CallHandle, CallPhase};
 use crate::model::call_origin::CallOrigin;
 use crate::model::call_size::check_call_size;
 use crate::model::reply::Answer;
-use crate::model::reply::SeedCodes;
 use crate::pipeline::plan::file_plan::{FilePlan, SeenUpdate, recycle};
 use crate::pipeline::plan::notebook;
 use crate::pipeline::report::diagnose;
@@ -156,10 +155,8 @@ regex: true, where $1 in new_string is what the first group matched. glob picks 
 skipped as in search. expected is the number of replacements in all files together; without it the reply counts and lists them and writes \
 nothing. dry_run shows the diffs.",
     annotations: Annotations::EDITS,
-    seed: SeedCodes::None,
     rest: REST_OF_FILES,
     example: r#"{"path": "/work/src", "old_string": "old_name(", "new_string": "new_name(", "glob": ["*.rs"], "expected": 12}"#,
-    other_names: &[],
     aliases: &[
         SCOPE_ALIASES[0],
         alias("old_string", OLD_NAMES),
@@ -169,14 +166,10 @@ nothing. dry_run shows the diffs.",
         SCOPE_ALIASES[2],
         alias("expected", &["expected_replacements", "expected_count"]),
     ],
-    entry_aliases: &[],
-    words: &[],
     outputs: &[&REPLACEMENTS],
-    input: INPUT,
+    input: ToolInput::new(replace_in_files, || vec![schema_for!(ReplaceInput)]),
+    ..Tool::ROW
 };
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput = ToolInput::new(replace_in_files, || vec![schema_for!(ReplaceInput)]);
 
 /// Runs the tool `replace_in_files`.
 pub(crate) fn replace_in_files(call: Call<'_>, tool: &'static str, input: Value) -> Result<Answer> {

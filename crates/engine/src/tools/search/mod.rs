@@ -19,7 +19,7 @@ pub(crate) use crate::context::walk::{
 };
 use crate::context::{LoadedFile, walk};
 use crate::model::call_handle::CallPhase;
-use crate::model::raw_path::{self, RawPath};
+use crate::model::raw_path;
 use crate::model::reply::{Answer, counted};
 use crate::pipeline::plan::anchor_edits::anchor_map;
 use crate::pipeline::plan::large::{LoadedSource, load_sized};
@@ -33,14 +33,13 @@ pub(crate) use crate::tools::search::pattern::{PATTERN_BYTES_MAX, PatternOptions
 pub(crate) use crate::tools::search::regex::{BoundedRegex, GroupSlots};
 use crate::tools::search::shown_lines::{HitSink, ROW_OVERHEAD_BYTES, ShownLines};
 use crate::tools::shown_count::ShownCount;
-use crate::tools::tool_input::ToolInput;
 use emendate_core::anchor_map::{AnchorMap, AnchorWord};
 use emendate_core::line_format::{LINE_FORMATS, LineFormat, LineMark};
 use emendate_core::{Advice, Code, Error, Notes, Result, formats, work};
 use emendate_fs::SafePath;
 use emendate_history::{LineSet, RecordOrigin};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
-use schemars::{JsonSchema, schema_for};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -154,10 +153,6 @@ impl SearchEnd {
         }
     }
 }
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput =
-    ToolInput::new(|call, _, input| search(call, input), || vec![schema_for!(SearchInput), schema_for!(RawPath)]);
 
 /// Runs the tool `search`.
 pub(crate) fn search(call: Call<'_>, mut input: Value) -> Result<Answer> {

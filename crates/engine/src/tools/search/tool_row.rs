@@ -1,11 +1,13 @@
 //! The row of the tool `search` in the tool table.
 
-use super::INPUT;
-use crate::model::reply::SeedCodes;
+use super::{SearchInput, search};
+use crate::model::raw_path::RawPath;
 use crate::tools::aliases::{SCOPE_ALIASES, alias};
 use crate::tools::outputs::{OutputGroup, flag, list, number};
 use crate::tools::tool::{Annotations, FieldWords, Tool};
+use crate::tools::tool_input::ToolInput;
 use crate::tools::words::LINE_FORMAT_WORDS;
+use schemars::schema_for;
 
 /// The fields that the data of a reply may have.
 const LINES_FOUND: OutputGroup = OutputGroup {
@@ -27,7 +29,6 @@ pub(crate) const TOOL: Tool = Tool {
 Searches files for a regular expression, or for plain text with literal. path is a directory or a file. Hits are grouped by file and shown as \
 read shows lines; what is shown counts as read, so it can be edited right away. Ignored (.gitignore) and hidden files are skipped unless no_ignore or hidden is set; glob picks files (\"*.rs\", \"!tests/**\"). Set context to see the lines around a hit.",
     annotations: Annotations::READS,
-    seed: SeedCodes::None,
     rest: "Narrow the pattern, path or glob, or lower limit and context.",
     example: r#"{"pattern": "fn \\w+_at\\(", "path": "/work/src", "glob": ["*.rs"], "context": 2}"#,
     other_names: &["grep", "grep_tool", "grep_files", "search_files"],
@@ -40,8 +41,11 @@ read shows lines; what is shown counts as read, so it can be edited right away. 
         alias("context", &["context_lines", "-C"]),
         alias("limit", &["max_results", "head_limit"]),
     ],
-    entry_aliases: &[],
     words: &[FieldWords { field: "format", words: LINE_FORMAT_WORDS }],
     outputs: &[&LINES_FOUND],
-    input: INPUT,
+    input: ToolInput::new(
+        |call, _, input| search(call, input),
+        || vec![schema_for!(SearchInput), schema_for!(RawPath)],
+    ),
+    ..Tool::ROW
 };

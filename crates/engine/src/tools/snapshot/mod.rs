@@ -18,7 +18,6 @@ use crate::session::outside::{OutsideCause, OutsideChange, last_known, log_chang
 use crate::tools::history::operation_list::{change_kind, file_data, shown};
 use crate::tools::snapshot::reader::{ChunkReader, EarlierState, FoundFiles, FreshFile, LeftOut};
 use crate::tools::snapshot::scan::TreeWalk;
-use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::file_states::{logged_place, logged_place_below_link};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, ContentId, Error, Result, work};
@@ -26,7 +25,7 @@ use emendate_fs::SafePath;
 use emendate_history::{
     CachedFile, FileChange, FileState, KnownState, NewlyKnown, OperationId, OwnedContent, StatCache,
 };
-use schemars::{JsonSchema, schema_for};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -74,10 +73,6 @@ struct RootSnapshot {
     /// Number of files whose contents were not stored because all new contents together are too large.
     unstored: usize,
 }
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput =
-    ToolInput::new(|call, _, input| snapshot(call, input), || vec![schema_for!(SnapshotInput)]);
 
 /// Runs the tool `snapshot`.
 pub(crate) fn snapshot(call: Call<'_>, input: Value) -> Result<Answer> {

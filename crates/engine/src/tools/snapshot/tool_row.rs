@@ -1,10 +1,11 @@
 //! The row of the tool `snapshot` in the tool table.
 
-use super::INPUT;
-use crate::model::reply::SeedCodes;
+use super::{SnapshotInput, snapshot};
 use crate::tools::aliases::alias;
 use crate::tools::outputs::{OutputGroup, any, flag, list, number};
 use crate::tools::tool::{Annotations, Tool};
+use crate::tools::tool_input::ToolInput;
+use schemars::schema_for;
 
 /// The fields that the data of a reply may have.
 const SNAPSHOT: OutputGroup = OutputGroup {
@@ -29,13 +30,10 @@ Records every file below the roots that was changed, created or deleted since th
 history shows and undo takes back by its id. Take one before and after a command that changes files. The first snapshot only records what is there. \
 Ignored files (.gitignore), secrets and files of more than 8 MiB are skipped.",
     annotations: Annotations::RECORDS,
-    seed: SeedCodes::None,
     rest: "history with the id of the operation shows its files.",
     example: r#"{"note": "cargo fmt"}"#,
-    other_names: &[],
     aliases: &[alias("note", &["message", "description"])],
-    entry_aliases: &[],
-    words: &[],
     outputs: &[&SNAPSHOT],
-    input: INPUT,
+    input: ToolInput::new(|call, _, input| snapshot(call, input), || vec![schema_for!(SnapshotInput)]),
+    ..Tool::ROW
 };

@@ -75,14 +75,12 @@ would make the file unparsable is refused.",
     seed: SeedCodes::Edit,
     rest: REST_OF_EDIT,
     example: r#"{"file_path": "/work/src/main.rs", "symbol": "Parser.next", "action": "replace", "text": "fn next(&mut self) -> u8 {\n    0\n}"}"#,
-    other_names: &[],
     aliases: &[
         alias("file_path", FILE_NAMES),
         alias("symbol", &["symbol_name", "name"]),
         alias("text", &["new_text", "new_string", "content", "code", "new_code"]),
         alias("line", LINE_NAMES),
     ],
-    entry_aliases: &[],
     words: &[FieldWords {
         field: "action",
         words: &[
@@ -94,12 +92,11 @@ would make the file unparsable is refused.",
         ],
     }],
     outputs: &[&CHANGED_FILE],
-    input: INPUT,
+    input: ToolInput::new(edit_symbol, || {
+        vec![schema_for!(EditSymbolInput), schema_for!(RawPath), schema_for!(OptionFields)]
+    }),
+    ..Tool::ROW
 };
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput =
-    ToolInput::new(edit_symbol, || vec![schema_for!(EditSymbolInput), schema_for!(RawPath), schema_for!(OptionFields)]);
 
 /// Returns the advice for a name that several symbols have.
 fn advice_on_ambiguity(line: Option<usize>, found: &[Symbol]) -> Advice {

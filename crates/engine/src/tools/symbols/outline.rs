@@ -7,7 +7,6 @@ use crate::context::{LoadedFile, walk};
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
-use crate::model::reply::SeedCodes;
 use crate::session::suggest::file_not_found;
 use crate::tools::aliases::{FILE_NAMES, alias};
 use crate::tools::outputs::SYMBOLS_AND_PROBLEMS;
@@ -56,11 +55,19 @@ pub(crate) struct OutlineInput {
 
 /// The outline of one file.
 struct FileOutline {
+    /// A line for each symbol and each note.
     text: String,
     symbols: Vec<Value>,
     notes: Vec<String>,
     language: &'static str,
     tag: String,
+}
+
+impl FileOutline {
+    fn to_json(&self, path: &SafePath) -> Value {
+        let FileOutline { symbols, notes, language, tag, .. } = self;
+        json!({ "filePath": path.shown(), "language": language, "tag": tag, "symbols": symbols, "notes": notes })
+    }
 }
 
 /// The row of the tool `outline` in the table.
@@ -72,20 +79,16 @@ pub(crate) const TOOL: Tool = Tool {
 Lists the definitions in a file of a known language, with first and last line: functions, classes, methods, keys, sections. read and edit_symbol \
 take these names, joined by dots (Parser.next). For a directory, it lists those of all its files. It shows no text, so it does not count as a read.",
     annotations: Annotations::READS,
-    seed: SeedCodes::None,
     rest: "Read parts of the file with offset and limit.",
     example: r#"{"file_path": "/work/src/main.rs"}"#,
-    other_names: &[],
     aliases: &[alias("file_path", FILE_NAMES)],
-    entry_aliases: &[],
-    words: &[],
     outputs: &[&SYMBOLS_AND_PROBLEMS],
-    input: INPUT,
+    input: ToolInput::new(
+        |call, _, input| outline(call, input),
+        || vec![schema_for!(OutlineInput), schema_for!(RawPath)],
+    ),
+    ..Tool::ROW
 };
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput =
-    ToolInput::new(|call, _, input| outline(call, input), || vec![schema_for!(OutlineInput), schema_for!(RawPath)]);
 
 /// Runs the tool `outline`. Symbols shown by it do not count as read.
 pub(crate) fn outline(call: Call<'_>, mut input: Value) -> Result<Answer> {
@@ -101,19 +104,9 @@ pub(crate) fn outline(call: Call<'_>, mut input: Value) -> Result<Answer> {
     let Some(opened) = call.snapshot(&safe_path, None, "")? else {
         return Err(file_not_found(call, &safe_path));
     };
-    let FileOutline { mut text, symbols, notes, language, tag } =
-        outline_file(call, &safe_path, &opened, LISTED_SYMBOLS_MAX)?;
-    for note in &notes {
-        let _ = writeln!(text, "Note: {note}");
-    }
-    let data = json!({
-        "filePath": safe_path.shown(),
-        "language": language,
-        "tag": tag,
-        "symbols": symbols,
-        "notes": notes,
-    });
-    Ok(Answer::with_data(text, data))
+    let file = outline_file(call, &safe_path, &opened, LISTED_SYMBOLS_MAX)?;
+    let data = file.to_json(&safe_path);
+    Ok(Answer::with_data(file.text, data))
 }
 
 /// Outlines the files below a directory whose language is known.
@@ -144,13 +137,7 @@ fn outline_directory(call: Call<'_>, folder: &SafePath, scope: &WalkFilter) -> R
                 left -= file.symbols.len();
                 let gap = if text.is_empty() { "" } else { "\n" };
                 let _ = write!(text, "{gap}{}\n{}", path.shown(), file.text);
-                for note in &file.notes {
-                    let _ = writeln!(text, "Note: {note}");
-                }
-                files.push(json!({
-                    "filePath": path.shown(), "language": file.language, "tag": file.tag,
-                    "symbols": file.symbols, "notes": file.notes,
-                }));
+                files.push(file.to_json(path));
             }
             Err(error) if matches!(error.code(), Code::CallCancelled | Code::CallTooMuchWork | Code::InternalBug) => {
                 return Err(error);
@@ -222,6 +209,9 @@ fn outline_file(call: Call<'_>, path: &SafePath, opened: &LoadedFile, most: usiz
     }
     if let Some(error) = error {
         notes.push(format!("The file does not parse, first at line {}; symbols there may be missing.", error.line));
+    }
+    for note in &notes {
+        let _ = writeln!(text, "Note: {note}");
     }
     Ok(FileOutline {
         text,

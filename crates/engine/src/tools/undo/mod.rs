@@ -26,7 +26,6 @@ use crate::context::call::Call;
 use crate::model::call_origin::CallOrigin;
 use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
-use crate::model::reply::SeedCodes;
 use crate::pipeline::report::receipt::Receipt;
 use crate::pipeline::report::rendered::render_receipts;
 use crate::pipeline::run::plan_and_commit;
@@ -85,19 +84,13 @@ arguments the last operation of this session; id names another one (data.operati
 since on other lines, those changes are kept; on the same lines, nothing is done and the reply says what to do. The undo can be undone \
 with redo.",
     annotations: Annotations::EDITS,
-    seed: SeedCodes::None,
     rest: REST_OF_FILES,
     example: r#"{"id": "17-3fa9"}"#,
-    other_names: &[],
     aliases: &[alias("id", &["operation", "operation_id"]), alias("file_path", FILE_NAMES)],
-    entry_aliases: &[],
-    words: &[],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES],
-    input: INPUT,
+    input: ToolInput::new(undo, || vec![schema_for!(UndoInput), schema_for!(RawPath)]),
+    ..Tool::ROW
 };
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput = ToolInput::new(undo, || vec![schema_for!(UndoInput), schema_for!(RawPath)]);
 
 /// Runs the tool `undo`.
 pub(crate) fn undo(call: Call<'_>, tool: &'static str, mut input: Value) -> Result<Answer> {

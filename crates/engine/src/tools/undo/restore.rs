@@ -8,7 +8,6 @@ use crate::context::policy::Access;
 use crate::model::call_origin::CallOrigin;
 use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
-use crate::model::reply::SeedCodes;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::pipeline::plan::placement::check_unchanged;
 use crate::pipeline::report::receipt::Receipt;
@@ -64,19 +63,13 @@ pub(crate) const TOOL: Tool = Tool {
 Restores one file to its state after an operation, or before it with ^ after the name, whatever changed since. It \
 must have been read, if it exists. This is an operation itself, so undo reverts it.",
     annotations: Annotations::REPLACES,
-    seed: SeedCodes::None,
     rest: REST_OF_FILES,
     example: r#"{"file_path": "/work/src/main.rs", "id": "17-3fa9^"}"#,
-    other_names: &[],
     aliases: &[alias("file_path", FILE_NAMES)],
-    entry_aliases: &[],
-    words: &[],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES],
-    input: INPUT,
+    input: ToolInput::new(restore, || vec![schema_for!(RestoreInput), schema_for!(RawPath)]),
+    ..Tool::ROW
 };
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput = ToolInput::new(restore, || vec![schema_for!(RestoreInput), schema_for!(RawPath)]);
 
 /// Runs the tool `restore`.
 pub(crate) fn restore(call: Call<'_>, tool: &'static str, mut input: Value) -> Result<Answer> {

@@ -4,7 +4,6 @@
 use crate::context::call::Call;
 use crate::model::call_origin::CallOrigin;
 use crate::model::reply::Answer;
-use crate::model::reply::SeedCodes;
 use crate::session::outside::is_of_shell;
 use crate::tools::aliases::alias;
 use crate::tools::moments::{Moment, find_moment};
@@ -56,19 +55,13 @@ Takes back everything that you did since a mark or an operation, in all files, a
 then is kept and listed; where both changed the same lines, nothing is done and the conflict is shown. With shell, also what snapshots found \
 during your shell commands.",
     annotations: Annotations::EDITS,
-    seed: SeedCodes::None,
     rest: REST_OF_FILES,
     example: r#"{"to": "before-refactoring"}"#,
-    other_names: &[],
     aliases: &[alias("to", &["mark", "name", "since"])],
-    entry_aliases: &[],
-    words: &[],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES, &MARK_AND_RETURN],
-    input: INPUT,
+    input: ToolInput::new(rewind, || vec![schema_for!(RewindInput)]),
+    ..Tool::ROW
 };
-
-/// The input of the tool.
-pub(crate) const INPUT: ToolInput = ToolInput::new(rewind, || vec![schema_for!(RewindInput)]);
 
 /// Runs the tool `rewind`.
 pub(crate) fn rewind(call: Call<'_>, tool: &'static str, input: Value) -> Result<Answer> {
