@@ -3,11 +3,9 @@
 use crate::global::GlobalArgs;
 use crate::session::{self, ConversationFile};
 use crate::{io_error, output, parse_worker, trust};
-use emendate::core::{Code, Error, Result};
+use emendate::core::{Code, Error, ErrorContext, Result};
 use emendate::{CallContext, ClientInfo, Config, Engine, ParserIsolation, StateLocation, UnreadPolicy, tool};
-use emendate_os::io::Errno;
 use etcetera::base_strategy::{BaseStrategy as _, choose_base_strategy};
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -244,19 +242,14 @@ impl CliContext<'_> {
             Code::PathOutside if self.named_roots().is_empty() => {
                 "Or add --root with a directory that contains the file."
             }
-            Code::IoNoSpace if !is_limit_on_files(error) => {
+            // A limit on the size of files is no lack of space.
+            Code::IoNoSpace if !error.contexts().iter().any(|it| matches!(it, ErrorContext::SizeLimit(_))) => {
                 "`emend gc --days 7` frees space of the history, if it is on that disk."
             }
             Code::ReadRequired => "A read counts in the same --session; --unread allow needs none.",
             _ => return None,
         })
     }
-}
-
-/// True if a file may not become as large as it would: that is no lack of space.
-fn is_limit_on_files(error: &Error) -> bool {
-    let errno = error.data().get("errno").and_then(Value::as_i64);
-    errno == Some(Errno::FBIG.raw_os_error().into())
 }
 
 /// Returns the text of a schema that the user's own configuration names.

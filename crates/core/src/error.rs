@@ -61,8 +61,19 @@ pub enum ErrorContext {
     FileSize(u64),
     /// The reason why a large file would have to be written in place.
     WrittenInPlace(String),
-    /// The number of a device without free space.
-    FullDevice(u64),
+    /// A file did not fit on its disk.
+    FullDisk {
+        /// The number of the device.
+        device: u64,
+        /// The bytes of the file.
+        needed: u64,
+        /// The bytes that are free.
+        free: u64,
+        /// The quota of the user is used up, whatever is free.
+        has_quota: bool,
+    },
+    /// A file would have become larger than the process may make one; the number of the system's error.
+    SizeLimit(i32),
     /// A person declined the change.
     Declined,
 }
@@ -85,7 +96,8 @@ impl ErrorContext {
             }
             ErrorContext::FileSize(size) => ("size", (*size).into()),
             ErrorContext::WrittenInPlace(why) => ("in_place", why.as_str().into()),
-            ErrorContext::FullDevice(device) => ("device", (*device).into()),
+            ErrorContext::FullDisk { device, .. } => ("device", (*device).into()),
+            ErrorContext::SizeLimit(errno) => ("errno", (*errno).into()),
             ErrorContext::Declined => ("declined", true.into()),
         }
     }
