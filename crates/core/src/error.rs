@@ -232,26 +232,21 @@ impl Error {
 
     /// The first and last of the lines that are most similar to the text that was searched for.
     pub fn nearest_lines(&self) -> Option<(usize, usize)> {
-        self.0.contexts.iter().find_map(|it| match it {
-            ErrorContext::Nearest { from, to, .. } => Some((*from, *to)),
-            _ => None,
-        })
+        self.context(|it| if let ErrorContext::Nearest { from, to, .. } = it { Some((*from, *to)) } else { None })
     }
 
     /// The text of the file that was probably meant.
     pub fn suggestion(&self) -> Option<&str> {
-        self.0.contexts.iter().find_map(|it| match it {
-            ErrorContext::Suggestion(text) => Some(text.as_str()),
-            _ => None,
-        })
+        self.context(|it| if let ErrorContext::Suggestion(text) = it { Some(text.as_str()) } else { None })
     }
 
     /// The size of a file that is larger than allowed.
     pub fn file_size(&self) -> Option<u64> {
-        self.0.contexts.iter().find_map(|it| match it {
-            ErrorContext::FileSize(size) => Some(*size),
-            _ => None,
-        })
+        self.context(|it| if let ErrorContext::FileSize(size) = it { Some(*size) } else { None })
+    }
+
+    fn context<'e, T>(&'e self, get: impl Fn(&'e ErrorContext) -> Option<T>) -> Option<T> {
+        self.0.contexts.iter().find_map(get)
     }
 
     /// The errors of a batch; the error itself if it is a single one.
@@ -384,8 +379,8 @@ impl fmt::Display for Error {
     /// Formats the text for a model: message, evidence, `Next: …`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.message())?;
-        for part in [self.evidence_text()].into_iter().filter(|part| !part.is_empty()) {
-            write!(f, "\n{part}")?;
+        if !self.evidence_text().is_empty() {
+            write!(f, "\n{}", self.evidence_text())?;
         }
         if !self.next_step().is_empty() {
             write!(f, "\nNext: {}", self.next_step())?;

@@ -534,9 +534,7 @@ impl Request {
             _ => Ok(()),
         }
     }
-}
 
-impl Request {
     /// Sets the names of the texts of replacements to those of the caller's own fields.
     pub fn name_fields(&mut self, names: &TextNames) {
         for file in &mut self.files {
