@@ -5,7 +5,6 @@ pub(crate) mod by_anchor;
 
 use crate::context::LoadedFile;
 use crate::context::call::Call;
-use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::model::call_context::StalePolicy;
 use crate::pipeline::plan::file_plan::FilePlan;
@@ -269,7 +268,7 @@ fn carry_note(file: &EditedFile<'_>, ops: &[Op]) -> Result<Note> {
 
 /// Returns whose changes came in between.
 fn who_changed(file: &EditedFile<'_>) -> Result<Changers> {
-    let latest = file.call.sessions(&file.path).latest(&file.call.caller.session, key(&file.path))?;
+    let latest = file.call.latest_record(&file.path)?;
     let wrote = latest.filter(|record| record.origin == RecordOrigin::Write).map(|record| record.content);
     Ok(match wrote {
         Some(content) if content == file.now.snapshot.id() => Changers::Own,

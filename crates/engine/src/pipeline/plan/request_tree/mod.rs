@@ -4,7 +4,6 @@ pub(crate) mod relocate;
 
 use crate::context::LoadedFile;
 use crate::context::call::Call;
-use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::model::{call_handle::CallPhase, call_size::check_call_size};
 use crate::pipeline::plan::anchor_edits::plan_anchor_edits;
@@ -328,7 +327,7 @@ impl RequestTree<'_> {
     /// Loads a file from disk.
     fn load(&self, path: &SafePath) -> Result<FilePlan> {
         let now = self.load_file(path)?.ok_or_else(|| file_not_found(self.call, path))?;
-        let known = self.call.sessions(path).latest(&self.call.caller.session, key(path))?;
+        let known = self.call.latest_record(path)?;
         let lines = known.filter(|it| it.content == now.snapshot.id()).map_or_else(LineSet::none, |it| it.lines);
         Ok(FilePlan::unchanged(path.clone(), now, lines))
     }
