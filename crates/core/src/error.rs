@@ -331,8 +331,8 @@ impl Error {
     }
 
     /// Zero-based index of the operation in the request, if the error belongs to one.
-    pub fn op_index(&self) -> Option<u32> {
-        self.0.op
+    pub fn op_index(&self) -> Option<usize> {
+        self.0.op.and_then(|op| usize::try_from(op).ok())
     }
 
     /// The facts for programs.

@@ -252,10 +252,7 @@ impl SkippedEdits {
         for outcome in &mut resolved.ops {
             outcome.op = self.placed[outcome.op];
         }
-        let index = |error: &Error| {
-            let op = usize::try_from(error.op_index()?).ok()?;
-            self.placed.get(op).copied()
-        };
+        let index = |error: &Error| self.placed.get(error.op_index()?).copied();
         let later = std::mem::take(&mut resolved.failed).into_iter();
         resolved.failed =
             later.map(|error| if let Some(op) = index(&error) { error.op(number(op)) } else { error }).collect();

@@ -143,7 +143,7 @@ impl RequestTree<'_> {
             (FileAction::Edit { ops, order }, _) => {
                 let plan = self.edit(path, ops, *order).map_err(|error| self.explain_error(path, ops, error))?;
                 self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
-                let left_out: Vec<usize> = self.plans[plan].outcome.failed.iter().filter_map(op_index).collect();
+                let left_out: Vec<usize> = self.plans[plan].outcome.failed.iter().filter_map(Error::op_index).collect();
                 self.reject(target, Some(&left_out));
             }
             (FileAction::Write(content), _) => {
@@ -453,8 +453,4 @@ fn preimages(targets: &[ActionTarget], options: &CallOptions) -> HashMap<PathBuf
     let named = targets.iter().filter(|_| options.patch.three_way);
     let named = named.filter(|it| it.preimage.as_ref().is_some_and(|id| id.len() >= DIGITS_MIN));
     named.filter_map(|it| Some((it.path.absolute().to_owned(), it.preimage.clone()?))).collect()
-}
-
-fn op_index(error: &Error) -> Option<usize> {
-    error.op_index().and_then(|op| usize::try_from(op).ok())
 }
