@@ -448,6 +448,13 @@ pub enum FileMode {
     Executable,
 }
 
+impl FileMode {
+    /// True if the file may be executed.
+    pub fn is_executable(self) -> bool {
+        self == FileMode::Executable
+    }
+}
+
 /// A request for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRequest {
