@@ -24,8 +24,8 @@ use crate::session::names::{name_in_header, path_exists};
 use crate::session::{last_change::done_before, last_change::removed_before, suggest::file_not_found};
 use emendate_core::line_edits::{self, Registers};
 use emendate_core::{
-    BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Overlay, Result, Snapshot,
-    anchor_map, check_amount, notebook as core_notebook,
+    BinaryChange, Code, Error, FileAction, Handle, NewFile, Op, OpOrder, Overlay, Result, Snapshot, anchor_map,
+    check_amount, notebook as core_notebook,
     refusals::{check_removed_text, file_exists, file_gone},
     whole_text::{WrittenText, whole_change},
 };
@@ -142,7 +142,7 @@ impl RequestTree<'_> {
         match (action, to) {
             (FileAction::Edit { ops, order }, _) => {
                 let plan = self.edit(path, ops, *order).map_err(|error| self.explain_error(path, ops, error))?;
-                self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
+                self.plans[plan].set_mode(*mode);
                 let left_out: Vec<usize> = self.plans[plan].outcome.failed.iter().filter_map(Error::op_index).collect();
                 self.reject(target, Some(&left_out));
             }
@@ -152,8 +152,7 @@ impl RequestTree<'_> {
             }
             (FileAction::Create(file), _) => {
                 let at = self.create(path, file)?;
-                let plan = &mut self.plans[at];
-                plan.executable = mode.map(|mode| mode == FileMode::Executable).or(plan.executable);
+                self.plans[at].set_mode(*mode);
             }
             (FileAction::Delete { text }, _) => self.delete(path, text.as_deref())?,
             (FileAction::Move { ops, .. }, Some(to)) => {
@@ -164,7 +163,7 @@ impl RequestTree<'_> {
             }
             (FileAction::Binary(change), _) => {
                 let plan = self.binary(path, change)?;
-                plan.executable = mode.map(|mode| mode == FileMode::Executable).or(plan.executable);
+                plan.set_mode(*mode);
             }
             _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
         }
