@@ -3,11 +3,11 @@
 use crate::global::GlobalArgs;
 use crate::session::{self, ConversationFile};
 use crate::{io_error, output, parse_worker, trust};
-use emendate::core::{Code, Error, Result};
-use emendate::{CallContext, ClientInfo, Config, Engine, ParserIsolation, StateLocation, UnreadPolicy, tool};
-use emendate_os::io::Errno;
+use emendate::core::{Code, Error, ErrorContext, Result};
+use emendate::{
+    CallContext, ClientInfo, Config, Engine, ParserIsolation, PolicyMode, StateLocation, UnreadPolicy, tool,
+};
 use etcetera::base_strategy::{BaseStrategy as _, choose_base_strategy};
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -215,16 +215,16 @@ impl CliContext<'_> {
         }
         config = trust::with_remembered_rules(self, config)?;
         let typed = &self.global;
-        let lists: [(&[String], &str, &str, RuleAdder); 3] = [
-            (&typed.allow, "--allow", "EMEND_ALLOW", Config::with_allow_rule),
-            (&typed.ask, "--ask", "EMEND_ASK", Config::with_ask_rule),
-            (&typed.deny, "--deny", "EMEND_DENY", Config::with_deny_rule),
+        let lists: [(&[String], &str, &str, PolicyMode); 3] = [
+            (&typed.allow, "--allow", "EMEND_ALLOW", PolicyMode::Allow),
+            (&typed.ask, "--ask", "EMEND_ASK", PolicyMode::Ask),
+            (&typed.deny, "--deny", "EMEND_DENY", PolicyMode::Deny),
         ];
-        for (flags, flag, variable, add) in lists {
+        for (flags, flag, variable, mode) in lists {
             let rules = std::env::var(variable).unwrap_or_default();
             let rules = rules.split(':').filter(|rule| !rule.is_empty()).map(|rule| (rule, variable));
             for (rule, origin) in flags.iter().map(|rule| (&**rule, flag)).chain(rules) {
-                config = add(config, rule, origin)?;
+                config = config.with_rule(mode, rule, origin)?;
             }
         }
         if let Some(file) = &self.global.events {
@@ -244,19 +244,14 @@ impl CliContext<'_> {
             Code::PathOutside if self.named_roots().is_empty() => {
                 "Or add --root with a directory that contains the file."
             }
-            Code::IoNoSpace if !is_limit_on_files(error) => {
+            // A limit on the size of files is no lack of space.
+            Code::IoNoSpace if !error.contexts().iter().any(|it| matches!(it, ErrorContext::SizeLimit(_))) => {
                 "`emend gc --days 7` frees space of the history, if it is on that disk."
             }
             Code::ReadRequired => "A read counts in the same --session; --unread allow needs none.",
             _ => return None,
         })
     }
-}
-
-/// True if a file may not become as large as it would: that is no lack of space.
-fn is_limit_on_files(error: &Error) -> bool {
-    let errno = error.data().get("errno").and_then(Value::as_i64);
-    errno == Some(Errno::FBIG.raw_os_error().into())
 }
 
 /// Returns the text of a schema that the user's own configuration names.
@@ -274,9 +269,6 @@ fn own_file(path: &Path) -> Result<String, String> {
 fn unreadable(error: &std::io::Error) -> String {
     format!("it cannot be read: {error}")
 }
-
-/// A function that adds a rule to a configuration.
-type RuleAdder = fn(Config, &str, &str) -> Result<Config>;
 
 /// Adds the rules for files from the user's and the administrator's settings of Claude Code.
 ///

@@ -5,7 +5,7 @@ use crate::context::CliContext;
 use crate::{io_error, output};
 use emendate::core::{Code, Error, Result};
 use emendate::fs::{LocalStore, Store as _};
-use emendate::{Config, project_file};
+use emendate::{Config, PolicyMode, project_file};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ fn lines(path: &Path) -> Result<Vec<String>> {
 pub(crate) fn with_remembered_rules(context: &CliContext<'_>, mut config: Config) -> Result<Config> {
     if let Some(path) = list(context, ALLOWED_RULES_FILE) {
         for rule in lines(&path)? {
-            config = config.with_allow_rule(&rule, &path.display().to_string())?;
+            config = config.with_rule(PolicyMode::Allow, &rule, &path.display().to_string())?;
         }
     }
     let Some(path) = list(context, TRUSTED_FILES_FILE) else { return Ok(config) };

@@ -61,8 +61,19 @@ pub enum ErrorContext {
     FileSize(u64),
     /// The reason why a large file would have to be written in place.
     WrittenInPlace(String),
-    /// The number of a device without free space.
-    FullDevice(u64),
+    /// A file did not fit on its disk.
+    FullDisk {
+        /// The number of the device.
+        device: u64,
+        /// The bytes of the file.
+        needed: u64,
+        /// The bytes that are free.
+        free: u64,
+        /// The quota of the user is used up, whatever is free.
+        has_quota: bool,
+    },
+    /// A file would have become larger than the process may make one; the number of the system's error.
+    SizeLimit(i32),
     /// A person declined the change.
     Declined,
 }
@@ -85,7 +96,8 @@ impl ErrorContext {
             }
             ErrorContext::FileSize(size) => ("size", (*size).into()),
             ErrorContext::WrittenInPlace(why) => ("in_place", why.as_str().into()),
-            ErrorContext::FullDevice(device) => ("device", (*device).into()),
+            ErrorContext::FullDisk { device, .. } => ("device", (*device).into()),
+            ErrorContext::SizeLimit(errno) => ("errno", (*errno).into()),
             ErrorContext::Declined => ("declined", true.into()),
         }
     }
@@ -220,26 +232,21 @@ impl Error {
 
     /// The first and last of the lines that are most similar to the text that was searched for.
     pub fn nearest_lines(&self) -> Option<(usize, usize)> {
-        self.0.contexts.iter().find_map(|it| match it {
-            ErrorContext::Nearest { from, to, .. } => Some((*from, *to)),
-            _ => None,
-        })
+        self.context(|it| if let ErrorContext::Nearest { from, to, .. } = it { Some((*from, *to)) } else { None })
     }
 
     /// The text of the file that was probably meant.
     pub fn suggestion(&self) -> Option<&str> {
-        self.0.contexts.iter().find_map(|it| match it {
-            ErrorContext::Suggestion(text) => Some(text.as_str()),
-            _ => None,
-        })
+        self.context(|it| if let ErrorContext::Suggestion(text) = it { Some(text.as_str()) } else { None })
     }
 
     /// The size of a file that is larger than allowed.
     pub fn file_size(&self) -> Option<u64> {
-        self.0.contexts.iter().find_map(|it| match it {
-            ErrorContext::FileSize(size) => Some(*size),
-            _ => None,
-        })
+        self.context(|it| if let ErrorContext::FileSize(size) = it { Some(*size) } else { None })
+    }
+
+    fn context<'e, T>(&'e self, get: impl Fn(&'e ErrorContext) -> Option<T>) -> Option<T> {
+        self.0.contexts.iter().find_map(get)
     }
 
     /// The errors of a batch; the error itself if it is a single one.
@@ -324,8 +331,8 @@ impl Error {
     }
 
     /// Zero-based index of the operation in the request, if the error belongs to one.
-    pub fn op_index(&self) -> Option<u32> {
-        self.0.op
+    pub fn op_index(&self) -> Option<usize> {
+        self.0.op.and_then(|op| usize::try_from(op).ok())
     }
 
     /// The facts for programs.
@@ -372,8 +379,8 @@ impl fmt::Display for Error {
     /// Formats the text for a model: message, evidence, `Next: …`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.message())?;
-        for part in [self.evidence_text()].into_iter().filter(|part| !part.is_empty()) {
-            write!(f, "\n{part}")?;
+        if !self.evidence_text().is_empty() {
+            write!(f, "\n{}", self.evidence_text())?;
         }
         if !self.next_step().is_empty() {
             write!(f, "\nNext: {}", self.next_step())?;

@@ -88,10 +88,9 @@ pub(crate) fn os_error(doing: &str, path: &Path, errno: Errno) -> Error {
     };
     // The C libraries have different words for this one, which callers cause themselves.
     let why = if errno == Errno::NAMETOOLONG { "the name is too long".to_owned() } else { errno.to_string() };
-    Error::new(code, format!("Cannot {doing} {}: {why}.", show(path)))
-        .next(next)
-        .fact("path", show(path))
-        .fact("errno", errno.raw_os_error())
+    let error = Error::new(code, format!("Cannot {doing} {}: {why}.", show(path))).next(next).fact("path", show(path));
+    let number = errno.raw_os_error();
+    if errno == Errno::FBIG { error.about(ErrorContext::SizeLimit(number)) } else { error.fact("errno", number) }
 }
 
 /// Directories that a batch must keep open, compared with the limits of the process.

@@ -6,7 +6,7 @@ use crate::clients::ConfigLocation;
 use crate::context::CliContext;
 use emendate::core::{ChangeSet, Code, Error, Result, Snapshot};
 use emendate::fs::{Durability, FileWrite, LocalStore, NewState, Precondition, Store as _, shown};
-use emendate::{Engine, Reply, SeedCodes};
+use emendate::{Engine, PolicyMode, Reply, SeedCodes};
 use emendate_clients::{ConfigFormat, InstallRecord, Withdrawal};
 use emendate_os::files;
 use serde_json::{Value, json};
@@ -242,7 +242,7 @@ impl ConfigChange {
     pub(crate) fn engine(&self, context: &CliContext<'_>) -> Result<Engine> {
         // The person's own command about this very file: the guard is for models.
         let rule = approval::rule_about(&self.before.name());
-        let config = context.config()?.with_allow_rule(&rule, "emend mcp")?;
+        let config = context.config()?.with_rule(PolicyMode::Allow, &rule, "emend mcp")?;
         Engine::open(std::slice::from_ref(&self.before.spot.root), context.state(), config)
     }
 

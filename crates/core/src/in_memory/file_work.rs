@@ -108,7 +108,7 @@ impl FileWork {
 
     /// Sets the permission, if the request states one.
     pub(super) fn set_mode(&mut self, mode: Option<FileMode>) {
-        self.executable = mode.map(|mode| mode == FileMode::Executable).or(self.executable);
+        self.executable = mode.map(FileMode::is_executable).or(self.executable);
     }
 
     /// Forgets the origin of a text that returns to its path.

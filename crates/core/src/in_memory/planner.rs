@@ -22,9 +22,6 @@ use crate::work;
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use std::collections::BTreeMap;
 
-/// Note if the destination of a move is the current path of the file.
-const ALREADY_THERE_NOTE: &str = "The file is already at the path it was to be moved to; it was edited there.";
-
 /// The state of the files of a request after the steps so far.
 pub(super) struct Planner<'v, V: View + ?Sized> {
     view: &'v V,
@@ -135,7 +132,7 @@ fn joined(files: Vec<FileRequest>) -> Result<Vec<FileRequest>> {
     }
     Error::combine(errors, of).map_or(Ok(()), Err)?;
     if steps.is_empty() {
-        return Err(Error::new(Code::CallInvalid, "The call names no file.").next("Name the file to edit."));
+        return Err(refusals::no_file());
     }
     Ok(steps)
 }
@@ -301,7 +298,7 @@ impl<V: View + ?Sized> Planner<'_, V> {
         if step.path == to {
             self.edit(step, ops, OpOrder::AsNeeded)?;
             if let Some(file) = self.files.get_mut(to) {
-                file.work.notes.push(ALREADY_THERE_NOTE);
+                file.work.notes.push(refusals::ALREADY_THERE_NOTE);
                 file.work.set_mode(step.mode);
             }
             return Ok(());

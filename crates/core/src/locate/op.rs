@@ -448,6 +448,13 @@ pub enum FileMode {
     Executable,
 }
 
+impl FileMode {
+    /// True if the file may be executed.
+    pub fn is_executable(self) -> bool {
+        self == FileMode::Executable
+    }
+}
+
 /// A request for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRequest {
@@ -534,9 +541,7 @@ impl Request {
             _ => Ok(()),
         }
     }
-}
 
-impl Request {
     /// Sets the names of the texts of replacements to those of the caller's own fields.
     pub fn name_fields(&mut self, names: &TextNames) {
         for file in &mut self.files {

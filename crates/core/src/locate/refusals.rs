@@ -64,6 +64,14 @@ pub fn occupied(path: &str) -> Error {
     )
 }
 
+/// Note if the destination of a move is the current path of the file.
+pub const ALREADY_THERE_NOTE: &str = "The file is already at the path it was to be moved to; it was edited there.";
+
+/// Creates the error for a call about nothing.
+pub fn no_file() -> Error {
+    Error::new(Code::CallInvalid, "The call names no file.").next("Name the file to edit.")
+}
+
 /// Creates the error for a file that an earlier part of the call removed from its path.
 pub fn file_gone(path: &str) -> Error {
     Error::new(Code::FileMissing, "An earlier part of this call removes the file or moves it away.")

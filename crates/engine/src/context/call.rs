@@ -1,12 +1,15 @@
 //! A call in progress.
 
 use crate::context::Context;
+use crate::context::history_stores::key;
 use crate::context::syntax::Grammars;
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::CallHandle;
 use crate::model::reply_limits::ReplyLimits;
 use emendate_core::work::Meter;
 use emendate_core::{Advice, Result, Vocabulary};
+use emendate_fs::SafePath;
+use emendate_history::Record;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -67,6 +70,11 @@ impl<'a> Call<'a> {
     /// Returns the call of a client with these names of tools and fields.
     pub(crate) fn with_names(self, names: &'a dyn Vocabulary) -> Call<'a> {
         Call { names: Some(names), ..self }
+    }
+
+    /// Returns what the session of the caller knows of a file.
+    pub(crate) fn latest_record(self, path: &SafePath) -> Result<Option<Record>> {
+        self.sessions(path).latest(&self.caller.session, key(path))
     }
 
     /// Renders advice with the names of the client.

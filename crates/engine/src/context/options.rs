@@ -84,12 +84,10 @@ pub(crate) struct CallOptions {
 }
 
 impl CallOptions {
-    /// Returns the settings for resolving edits. `stale` is true if they are resolved in a version that is not the
-    /// current one.
-    pub(crate) fn resolve_settings(&self, stale: bool) -> ResolveSettings {
+    /// Returns the settings for resolving edits in a file that is as the caller saw it.
+    pub(crate) fn resolve_settings(&self) -> ResolveSettings {
         ResolveSettings {
             matching: self.matching,
-            stale,
             partial: self.partial,
             omissions: self.origin.allows_invalid,
             context: self.patch.context,

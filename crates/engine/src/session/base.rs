@@ -90,7 +90,7 @@ pub(crate) fn find_base(call: Call<'_>, options: &CallOptions, path: &SafePath, 
         Some(Handle::Tag(tag) | Handle::Headed(_, tag)) => {
             sessions.by_tag(key(path), tag)?.ok_or_else(|| unknown_tag(path, &tag.to_string()))?
         }
-        None => match sessions.latest(&call.caller.session, key(path))? {
+        None => match call.latest_record(path)? {
             Some(record) => record,
             // Binary content can never be shown.
             None if call.caller.allows_unread()
@@ -189,12 +189,11 @@ fn lines_kept(call: Call<'_>, path: &SafePath, shown: &LineSet, now: &Snapshot) 
     if shown.is_all() || now.is_sparse() {
         return None;
     }
-    let sessions = call.sessions(path);
-    let before = sessions.latest(&call.caller.session, key(path)).ok()??;
+    let before = call.latest_record(path).ok()??;
     if before.content == now.id() || before.lines.ranges().is_empty() {
         return None;
     }
-    let seen = call.decode(path, sessions.bytes(before.content).ok()??, None, "").ok()?;
+    let seen = call.decode(path, call.sessions(path).bytes(before.content).ok()??, None, "").ok()?;
     let mut kept = LineSet::none();
     let hunks = explain::hunk_headers(&seen, &ChangeSet::diff(&seen, now));
     for run in unchanged_runs(&seen, &hunks).iter().filter(|run| run.moved == 0) {

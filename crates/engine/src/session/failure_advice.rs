@@ -43,12 +43,12 @@ fn elsewhere(call: Call<'_>, safe_path: &SafePath, ops: &[Op], error: Error) -> 
     // This is only advice: if it is not available, the error remains as it is.
     let known = call.sessions(safe_path).paths(&call.caller.session).unwrap_or_default();
     let others = known.iter().map(|path| log_path(path)).filter(|path| *path != safe_path.absolute());
-    let mut found: Vec<Value> = Vec::new();
+    let mut found: Vec<(String, usize)> = Vec::new();
     for path in others.take(SEARCHED_FILES_MAX) {
         let Some(text) = read_other_file(&call, path) else { continue };
         let hit = wanted.iter().find_map(|old| Some((old, text.text().find(&**old)?)));
         if let Some((_, at)) = hit {
-            found.push(json!({ "path": shown(path), "line": text.lines().line_of(text.text(), at) }));
+            found.push((shown(path), text.lines().line_of(text.text(), at)));
         }
         if found.len() == REPORTED_PLACES_MAX {
             break;
@@ -57,11 +57,11 @@ fn elsewhere(call: Call<'_>, safe_path: &SafePath, ops: &[Op], error: Error) -> 
     if found.is_empty() {
         return error;
     }
-    let list: Vec<String> =
-        found.iter().map(|it| format!("{}, line {}", it["path"].as_str().unwrap_or_default(), it["line"])).collect();
+    let list: Vec<String> = found.iter().map(|(path, line)| format!("{path}, line {line}")).collect();
+    let facts: Vec<Value> = found.iter().map(|(path, line)| json!({ "path": path, "line": line })).collect();
     error
         .evidence(format!("The text is in another file that was read: {}.", list.join("; ")))
-        .fact("other_files", found)
+        .fact("other_files", facts)
 }
 
 /// Reads another file, if that is allowed and it is small enough.
@@ -78,7 +78,7 @@ fn missing(ops: &[Op], error: &Error) -> Vec<String> {
         return if error.code() == Code::MatchNotFound { sought_text(only).into_iter().collect() } else { Vec::new() };
     }
     let lost = error.failures().iter().filter(|it| it.code() == Code::MatchNotFound);
-    lost.filter_map(|it| it.op_index().and_then(|op| usize::try_from(op).ok()))
+    lost.filter_map(Error::op_index)
         .filter_map(|op| ops.get(op))
         .filter_map(sought_text)
         .take(EXPLAINED_EDITS_MAX)

@@ -2,7 +2,6 @@
 
 use crate::context::Context;
 use crate::context::call::Call;
-use crate::context::history_stores::key;
 use crate::model::raw_path;
 use crate::session::names::path_exists;
 use crate::session::outside::{FoundContent, record_outside_changes};
@@ -19,8 +18,7 @@ use unicode_normalization::UnicodeNormalization as _;
 pub(crate) fn file_not_found(call: Call<'_>, path: &SafePath) -> Error {
     record_outside_changes(&call, &[FoundContent { path, content: None }]);
     let mut message = "File does not exist.".to_owned();
-    let known = call.sessions(path).latest(&call.caller.session, key(path));
-    let deleted = known.is_ok_and(|known| known.is_some());
+    let deleted = call.latest_record(path).is_ok_and(|known| known.is_some());
     if deleted {
         message.push_str(" It was deleted or moved since you read it.");
     }

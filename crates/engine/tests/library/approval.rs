@@ -1,7 +1,7 @@
 //! Questions to a person before a write, and the effect of the answers.
 
 use crate::fixture::{EngineFixture, code, ok};
-use emendate::{Approval, Config, question};
+use emendate::{Approval, Config, PolicyMode, question};
 use serde_json::{Value, json};
 
 fn expect_question(fixture: &EngineFixture, reply: &emendate::Reply) -> Value {
@@ -11,7 +11,7 @@ fn expect_question(fixture: &EngineFixture, reply: &emendate::Reply) -> Value {
 }
 
 fn asking() -> EngineFixture {
-    let fixture = EngineFixture::trusted(Config::default().with_ask_rule("Edit(*.txt)", "test").unwrap());
+    let fixture = EngineFixture::trusted(Config::default().with_rule(PolicyMode::Ask, "Edit(*.txt)", "test").unwrap());
     fixture.put("a.txt", "one\ntwo\n");
     fixture.put("b.txt", "x\n");
     fixture
@@ -140,8 +140,8 @@ fn undo_needs_approval_too() {
 
 #[test]
 fn rules_that_deny_new_files_precede_those_that_ask() {
-    let config = Config::default().with_ask_rule("Edit(gen/**)", "test").unwrap();
-    let fixture = EngineFixture::trusted(config.with_deny_rule("Write(gen/**)", "test").unwrap());
+    let config = Config::default().with_rule(PolicyMode::Ask, "Edit(gen/**)", "test").unwrap();
+    let fixture = EngineFixture::trusted(config.with_rule(PolicyMode::Deny, "Write(gen/**)", "test").unwrap());
     let written = fixture.call("write", json!({ "file_path": fixture.path("gen/q"), "content": "x\n" }));
     assert_eq!(code(&written), "access.denied", "{}", written.text());
     let link = "diff --git a/gen/l b/gen/l\nnew file mode 120000\n--- /dev/null\n+++ b/gen/l\n@@ -0,0 +1 @@\n+../x\n\\ No newline at end of file\n";

@@ -1,7 +1,7 @@
 //! The guard on a real disk: links, identity, and names that JSON cannot represent.
 
 use crate::fixture::{EngineFixture, ok};
-use emendate::{Config, Reply, StateLocation};
+use emendate::{Config, PolicyMode, Reply, StateLocation};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::fs;
@@ -140,11 +140,11 @@ fn recently_created_second_name_is_noticed() {
 
 #[test]
 fn rule_for_a_guarded_name_applies_to_its_other_names() {
-    let fixture = EngineFixture::trusted(Config::default().with_allow_rule(".vscode", "--allow").unwrap());
+    let fixture = EngineFixture::trusted(Config::default().with_rule(PolicyMode::Allow, ".vscode", "--allow").unwrap());
     fixture.put("config/settings.json", "{}\n");
     symlink("config", fixture.root.join(".vscode")).unwrap();
     ok(&fixture.write("config/settings.json", "[\"written\"]\n"));
-    let strict = EngineFixture::trusted(Config::default().with_deny_rule("locked", "emend.toml").unwrap());
+    let strict = EngineFixture::trusted(Config::default().with_rule(PolicyMode::Deny, "locked", "emend.toml").unwrap());
     strict.put("real/f", "x\n");
     symlink("real", strict.root.join("locked")).unwrap();
     denied(&strict.write("locked/f", "written\n"));

@@ -1,7 +1,7 @@
 //! Validation of results before they are written.
 
 use crate::fixture::{EngineFixture, code, ok};
-use emendate::{Approval, Config, UnreadPolicy, question};
+use emendate::{Approval, Config, PolicyMode, UnreadPolicy, question};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -312,9 +312,9 @@ fn violations_are_listed_and_counted() {
 #[test]
 fn built_in_schemas_check_settings() {
     let config = Config::default()
-        .with_allow_rule(".claude", "--allow")
+        .with_rule(PolicyMode::Allow, ".claude", "--allow")
         .unwrap()
-        .with_allow_rule("emend.toml", "--allow")
+        .with_rule(PolicyMode::Allow, "emend.toml", "--allow")
         .unwrap();
     let fixture = EngineFixture::trusted(config);
     ok(&fixture.write(".claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash(ls)\"]}, \"brandNew\": 1}\n"));

@@ -215,7 +215,7 @@ pub(super) fn failed_write(folder: &ParentDir<'_>, entry: &StagedFile<'_>, doing
                 ))
                 .fact("needed", needed)
                 .fact("free", free)
-                .about(ErrorContext::FullDevice(folder.id.0))
+                .about(ErrorContext::FullDisk { device: folder.id.0, needed, free, has_quota: errno == Errno::DQUOT })
         }
         _ => error,
     }

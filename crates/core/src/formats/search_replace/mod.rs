@@ -29,7 +29,7 @@ use std::ops::Range;
 
 use blocks::{BlockList, BlockMistake, BlockReader, SearchReplaceBlock};
 pub(super) use list_item::without_indentation;
-pub(crate) use print::{print_block, print_name};
+pub use print::{print_block, print_name};
 
 /// The format.
 pub struct SearchReplace;

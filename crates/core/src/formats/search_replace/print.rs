@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 const USUAL_MARKER_LENGTH: usize = 7;
 
 /// Writes the line with the file name; `None` if every spelling of it would be parsed as another name.
-pub(crate) fn print_name(path: &str, out: &mut String) -> Option<()> {
+pub fn print_name(path: &str, out: &mut String) -> Option<()> {
     let tagged = format!("<path>{path}</path>");
     let line = [path, &*tagged].into_iter().find(|line| name::clean(line).as_deref() == Some(path))?;
     if path.contains(['\n', '\r']) {
@@ -19,9 +19,9 @@ pub(crate) fn print_name(path: &str, out: &mut String) -> Option<()> {
     Some(())
 }
 
-/// Writes a block; both texts are whole lines. Its markers are longer than any in the texts, and lines that look
+/// Writes a block; both texts become whole lines. Its markers are longer than any in the texts, and lines that look
 /// escaped are escaped once more.
-pub(crate) fn print_block(search: &str, replace: &str, out: &mut String) {
+pub fn print_block(search: &str, replace: &str, out: &mut String) {
     let run = search.lines().chain(replace.lines()).map(marker_run).max().unwrap_or(0).max(USUAL_MARKER_LENGTH);
     let _ = writeln!(out, "{} SEARCH", "<".repeat(run));
     push_escaped(search, out);

@@ -390,30 +390,12 @@ impl Config {
         self.imports_claude
     }
 
-    /// Adds an allow rule, which lifts the guard, as a person at the command line may.
+    /// Adds a rule as a person at the command line may: an allow rule of this kind lifts the guard.
     ///
     /// Errors: `call.invalid` for an invalid rule.
-    pub fn with_allow_rule(self, rule: &str, origin: &str) -> Result<Config> {
-        self.typed(PolicyMode::Allow, rule, origin)
-    }
-
-    /// Adds a rule that requires approval.
-    ///
-    /// Errors: `call.invalid` for an invalid rule.
-    pub fn with_ask_rule(self, rule: &str, origin: &str) -> Result<Config> {
-        self.typed(PolicyMode::Ask, rule, origin)
-    }
-
-    /// Adds a deny rule.
-    ///
-    /// Errors: `call.invalid` for an invalid rule.
-    pub fn with_deny_rule(self, rule: &str, origin: &str) -> Result<Config> {
-        self.typed(PolicyMode::Deny, rule, origin)
-    }
-
-    fn typed(mut self, effect: PolicyMode, rule: &str, origin: &str) -> Result<Config> {
+    pub fn with_rule(mut self, mode: PolicyMode, rule: &str, origin: &str) -> Result<Config> {
         let home = self.home.clone();
-        self.add(effect, rule, RuleSource { home: home.as_deref(), ..RuleSource::new(origin, true) })?;
+        self.add(mode, rule, RuleSource { home: home.as_deref(), ..RuleSource::new(origin, true) })?;
         Ok(self)
     }
 

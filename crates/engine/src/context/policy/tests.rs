@@ -1,6 +1,6 @@
 //! The guard over names in memory; properties of a disk (links, identity) are tested in `tests/guarded.rs`.
 
-use crate::context::config::Config;
+use crate::context::config::{Config, PolicyMode};
 use crate::context::policy::{Access, Guard};
 use emendate_fs::{MemoryStore, SafePath, Store};
 use std::path::Path;
@@ -129,9 +129,9 @@ fn ordinary_names_are_unguarded() {
 
 #[test]
 fn rules_lift_or_tighten_the_guard() {
-    let open = Config::default().with_allow_rule(".git", "--allow").unwrap();
+    let open = Config::default().with_rule(PolicyMode::Allow, ".git", "--allow").unwrap();
     assert!(may(".git/config", Access::Write, &open) && may(".GIT/config", Access::Write, &open));
-    let shut = open.with_deny_rule(".git/config", "emend.toml").unwrap();
+    let shut = open.with_rule(PolicyMode::Deny, ".git/config", "emend.toml").unwrap();
     assert!(!may(".git/config", Access::Read, &shut));
 }
 

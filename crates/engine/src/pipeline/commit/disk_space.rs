@@ -5,7 +5,6 @@ use crate::context::walk::ignore_files;
 use crate::pipeline::plan::file_plan::FilePlan;
 use emendate_core::{Error, ErrorContext};
 use emendate_fs::{EntryKind, SafePath, readable_size, shown};
-use emendate_os::io::Errno;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -33,28 +32,24 @@ struct SpaceConsumer {
 
 /// Adds what could be deleted to an error about a full disk.
 pub(crate) fn with_space_advice(context: &Context, error: Error, plans: &[FilePlan]) -> Error {
-    let number = |key: &str| error.data().get(key).and_then(Value::as_u64);
-    let (Some(needed), Some(free)) = (number("needed"), number("free")) else { return error };
-    let has_quota = number("errno") == u64::try_from(Errno::DQUOT.raw_os_error()).ok();
+    let full = error.contexts().iter().find(|it| matches!(it, ErrorContext::FullDisk { .. }));
+    let Some(&ErrorContext::FullDisk { device, needed, free, has_quota }) = full else { return error };
     let missing = if has_quota { needed } else { needed.saturating_sub(free) };
     if missing == 0 {
         // There is space: the disk has no free inodes, perhaps.
         return error;
     }
-    let device = error.contexts().iter().find_map(|it| match it {
-        ErrorContext::FullDevice(device) => Some(*device),
-        _ => None,
-    });
     let held = plans.first().and_then(|plan| context.history(plan.path.root()).disk_usage());
-    let error = match held.filter(|held| Some(held.device) == device && held.bytes > 0) {
-            Some(held) => error
-                .evidence(format!(
-                    "The history on that disk has {}: `emend gc --size 0` frees nearly all of it, but past changes can then not be undone.",
-                    readable_size(held.bytes)
-                ))
-                .fact("history", held.bytes),
-            None => error,
-        };
+    let error = match held.filter(|held| held.device == device && held.bytes > 0) {
+        Some(held) => error
+            .evidence(format!(
+                "The history on that disk has {}: `emend gc --size 0` frees nearly all of it, but past changes can \
+                 then not be undone.",
+                readable_size(held.bytes)
+            ))
+            .fact("history", held.bytes),
+        None => error,
+    };
     let holders = plans.first().map(|plan| largest_consumers(context, &plan.path, missing)).unwrap_or_default();
     with_space_consumers(error, &holders)
 }
@@ -66,9 +61,13 @@ fn with_space_consumers(error: Error, holders: &[SpaceConsumer]) -> Error {
     }
     let rows: Vec<String> =
         holders.iter().map(|it| format!("{} ({})", shown(&it.path), readable_size(it.bytes))).collect();
+    let facts = holders.iter().map(|it| {
+        let size = readable_size(it.bytes);
+        json!({ "path": shown(&it.path), "bytes": it.bytes, "size": size, "type": "folder" })
+    });
     error
         .evidence(format!("Directories that tools can recreate, nearby:\n{}", rows.join("\n")))
-        .fact("could_be_freed", holders.iter().map(|it| json!({ "path": shown(&it.path), "bytes": it.bytes, "size": readable_size(it.bytes), "type": "folder" })).collect::<Vec<Value>>())
+        .fact("could_be_freed", facts.collect::<Vec<Value>>())
 }
 
 /// Returns the largest directories next to a file and above it that tools can recreate: they have the name of such a

@@ -17,8 +17,8 @@ use emendate_core::explain::{self, DiffHunk, DiffLine, LineKind};
 use emendate_core::line_edits::{Excerpt, LineMap};
 use emendate_core::line_format::{self, LineFormat, LineMark};
 use emendate_core::{
-    Advice, ChangeSet, Code, Error, Matching, Notes, Op, OpOrder, ResolvedEdit, Result, Snapshot, advice, line_edits,
-    refusals, resolve, work,
+    Advice, ChangeSet, Code, Error, Matching, Notes, Op, ResolvedEdit, Result, Snapshot, advice, line_edits, refusals,
+    work,
 };
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
@@ -169,7 +169,7 @@ pub(crate) fn plan_anchor_edits(call: Call<'_>, path: SafePath, ops: &[Op], opti
     let subject = AnchorEditContext { file: &file, words: &words, page, shown, before, changed };
     let mut notes = Notes::new();
     let (ops, failed) = place_edits(&subject, ops, &mut notes)?;
-    let mut resolved = resolve(snapshot, &ops, OpOrder::Together, options.resolve_settings(false))?;
+    let mut resolved = placement::resolve_together(snapshot, &ops, options)?;
     failed.add_to(&mut resolved);
     notes.append(&mut resolved.notes);
     resolved.notes = notes;
@@ -252,10 +252,7 @@ impl SkippedEdits {
         for outcome in &mut resolved.ops {
             outcome.op = self.placed[outcome.op];
         }
-        let index = |error: &Error| {
-            let op = usize::try_from(error.op_index()?).ok()?;
-            self.placed.get(op).copied()
-        };
+        let index = |error: &Error| self.placed.get(error.op_index()?).copied();
         let later = std::mem::take(&mut resolved.failed).into_iter();
         resolved.failed =
             later.map(|error| if let Some(op) = index(&error) { error.op(number(op)) } else { error }).collect();
@@ -390,7 +387,7 @@ pub(crate) fn without_copied_words<'o>(
     op: &'o Op,
     notes: &mut Notes,
 ) -> Result<Cow<'o, Op>, PlacementError> {
-    match file.options.resolve_settings(false).matching {
+    match file.options.matching {
         Matching::Exact => Ok(Cow::Borrowed(op)),
         Matching::Strict | Matching::Standard => page.without_copied_words(op, notes),
     }

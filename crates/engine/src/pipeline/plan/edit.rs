@@ -15,8 +15,8 @@ use crate::session::base::{self, KnownLines};
 use emendate_core::carried_text::{VersionPair, unproven};
 use emendate_core::whole_text::whole_change;
 use emendate_core::{
-    CONFLICT_BEGIN, ChangeSet, Charset, ExpectedMatches, Locator, MergeBase, Note, Op, OpOrder, ResolvedEdit, Result,
-    Snapshot, Splice, TieBreak, Tier, not_blank, resolve,
+    CONFLICT_BEGIN, ChangeSet, Charset, ExpectedMatches, Locator, MergeBase, Note, Op, OpOrder, ResolveSettings,
+    ResolvedEdit, Result, Snapshot, Splice, TieBreak, Tier, not_blank, resolve,
 };
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
@@ -45,7 +45,7 @@ pub(crate) fn plan_edit(
     };
     if now.is_none() && ops.first().is_some_and(Op::fills) {
         let before = empty_file_text(&call, &path, options)?;
-        let resolved = resolve(&before, ops, order, options.resolve_settings(false))?;
+        let resolved = resolve(&before, ops, order, options.resolve_settings())?;
         return Ok(FilePlan::create(path, before, resolved));
     }
     let now = placement::load_for_edit(call, &path, now, ops, options)?;
@@ -79,7 +79,7 @@ struct TextPlacement<'a, 'o> {
 impl PlacementStrategy for TextPlacement<'_, '_> {
     fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, note }: KnownLines) -> Result<PlacedEdits> {
         let now = &file.now.snapshot;
-        let (ops, settings) = ((self.ops)(now)?, file.options.resolve_settings(false));
+        let (ops, settings) = ((self.ops)(now)?, file.options.resolve_settings());
         let mut resolved = resolve_beside_strings(file.call, &file.path, now, &ops, self.order, settings)?;
         unseen_lines::check_between_anchors(file, &lines, &ops, &resolved)?;
         resolved.notes.extend(note);
@@ -102,12 +102,12 @@ pub(crate) fn carry_over(
     let SeenVersion { snapshot: seen, lines, of } = base;
     let theirs = ChangeSet::diff(seen, &now.snapshot);
     let foreign = stale::ForeignChange { seen, theirs: &theirs };
-    let settings = options.resolve_settings(true);
+    let settings = ResolveSettings { stale: true, ..options.resolve_settings() };
     let mut mine = match resolve_beside_strings(*call, &file.path, seen, ops, order, settings) {
         Ok(mine) => mine,
         // A person may have seen the file elsewhere; a model knows only what it was shown.
         Err(_) if call.caller.allows_unread() => {
-            let resolved = resolve(&now.snapshot, ops, order, options.resolve_settings(true))?;
+            let resolved = resolve(&now.snapshot, ops, order, settings)?;
             return Ok(PlacedEdits::new(resolved, LineSet::all()));
         }
         Err(error) => return Err(file.unresolved(foreign, &error)),
@@ -173,7 +173,8 @@ fn placed_again(
     if !ops.iter().any(counts) {
         return Ok(None);
     }
-    let again = match resolve(&file.now.snapshot, ops, order, file.options.resolve_settings(true)) {
+    let settings = ResolveSettings { stale: true, ..file.options.resolve_settings() };
+    let again = match resolve(&file.now.snapshot, ops, order, settings) {
         Ok(again) => again,
         Err(_) if carried.is_empty() => return Ok(None),
         Err(error) => return Err(format!("And in the file as it is now: {}", error.message())),

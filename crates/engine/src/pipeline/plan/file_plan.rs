@@ -8,8 +8,8 @@ use emendate_core::line_edits::ReplacedLines;
 use emendate_core::line_format::LineFormat;
 use emendate_core::whole_text::whole_change;
 use emendate_core::{
-    ChangeSet, ContentId, Error, HeaderStyle, Note, Notes, OpOutcome, OverlayEntry, ResolvedEdit, Result, ShortHash,
-    ShortTag, Snapshot, Span, Splice, explain,
+    ChangeSet, ContentId, Error, FileMode, HeaderStyle, Note, Notes, OpOutcome, OverlayEntry, ResolvedEdit, Result,
+    ShortHash, ShortTag, Snapshot, Span, Splice, explain,
 };
 use emendate_fs::{FileAttributes, FileSource, FileWrite, NewState, Precondition, SafePath, SpliceChunk};
 use emendate_history::LineSet;
@@ -214,6 +214,11 @@ impl FilePlan {
         }
     }
 
+    /// Sets the permission, if the request states one.
+    pub(crate) fn set_mode(&mut self, mode: Option<FileMode>) {
+        self.executable = mode.map(FileMode::is_executable).or(self.executable);
+    }
+
     /// Returns the text after this plan.
     ///
     /// Errors: as [`Snapshot::open`].
@@ -379,6 +384,7 @@ pub(crate) fn copy_of(plan: &FilePlan) -> FilePlan {
     FilePlan {
         before: plan.before.clone(),
         changes: plan.changes.clone(),
+        executable: plan.executable,
         outcome: PlanOutcome {
             ops: plan.outcome.ops.clone(),
             merged: plan.outcome.merged,

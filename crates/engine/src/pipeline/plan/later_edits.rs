@@ -5,7 +5,7 @@ use crate::pipeline::plan::anchor_edits::named_twice;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::session::base;
 use emendate_core::refusals::lines_already_changed;
-use emendate_core::{Op, OpOrder, Result, anchor_map, line_edits, resolve};
+use emendate_core::{Op, OpOrder, ResolveSettings, Result, anchor_map, line_edits, resolve};
 
 /// Adds edits to the result of a plan, and returns the number of places that they change.
 pub(crate) fn add_edits(plan: &mut FilePlan, ops: &[Op], order: OpOrder, options: &CallOptions) -> Result<usize> {
@@ -19,7 +19,8 @@ pub(crate) fn add_edits(plan: &mut FilePlan, ops: &[Op], order: OpOrder, options
         return Err(named_twice(&plan.path));
     }
     let current = plan.after()?;
-    let resolved = resolve(&current, ops, order, options.resolve_settings(plan.outcome.merged))?;
+    let settings = ResolveSettings { stale: plan.outcome.merged, ..options.resolve_settings() };
+    let resolved = resolve(&current, ops, order, settings)?;
     plan.seen.lines = base::after_writing(&plan.seen.lines, &current, &resolved.changes);
     plan.changes = plan.changes.then(&plan.before, &resolved.changes);
     let (before, places) = (plan.outcome.ops.len(), resolved.places());

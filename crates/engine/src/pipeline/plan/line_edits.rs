@@ -5,12 +5,11 @@ pub(crate) mod by_anchor;
 
 use crate::context::LoadedFile;
 use crate::context::call::Call;
-use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::model::call_context::StalePolicy;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::pipeline::plan::line_edits::by_anchor::AnchorPlacement;
-use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementStrategy};
+use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementStrategy, resolve_together};
 use crate::pipeline::plan::repair::repair_edits;
 use crate::pipeline::plan::{anchor_edits, stale, unseen_lines};
 use crate::session::base::{self, Base, KnownLines};
@@ -18,8 +17,8 @@ use crate::session::failure_advice::is_repeat;
 use crate::session::names::name_in_header;
 use emendate_core::line_edits::{self, CarryConflict, Registers};
 use emendate_core::{
-    ChangeSet, Changers, Code, ContentId, Error, Handle, HeaderStyle, Note, Notes, Op, OpOrder, ResolvedEdit, Result,
-    Snapshot, TieBreak, resolve,
+    ChangeSet, Changers, Code, ContentId, Error, Handle, HeaderStyle, Note, Notes, Op, ResolvedEdit, Result, Snapshot,
+    TieBreak,
 };
 use emendate_fs::SafePath;
 use emendate_history::{LineSet, RecordOrigin};
@@ -155,7 +154,7 @@ fn resolve_rows<'o>(
     notes: &mut Notes,
 ) -> Result<(Cow<'o, [Op]>, ResolvedEdit)> {
     let EditedFile { call, options, path, now } = file;
-    let mut resolved = resolve(&now.snapshot, &ops, OpOrder::Together, options.resolve_settings(false))
+    let mut resolved = resolve_together(&now.snapshot, &ops, options)
         .map_err(|error| without_effect(file, &ops, error))
         .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.to_string())))?;
     notes.append(&mut resolved.notes);
@@ -170,7 +169,7 @@ fn resolve_rows<'o>(
 
 /// Returns the error of edits in the version of their header, whose line numbers they use; `None` if they fit it.
 fn error_in_seen(file: &EditedFile<'_>, seen: &Snapshot, ops: &[Op]) -> Option<Error> {
-    let error = resolve(seen, ops, OpOrder::Together, file.options.resolve_settings(false)).err()?;
+    let error = resolve_together(seen, ops, file.options).err()?;
     let numbers = "The numbers are those of the version of your header; the file changed since.";
     Some(without_effect(file, ops, error).evidence(numbers))
 }
@@ -190,7 +189,7 @@ fn blocked_error(
     ops: &[Op],
     blocked: CarryConflict,
 ) -> Error {
-    let mine = resolve(seen, ops, OpOrder::Together, file.options.resolve_settings(false));
+    let mine = resolve_together(seen, ops, file.options);
     let rebased = mine.and_then(|mine| {
         // In case of a conflict, the mismatch is reported as one.
         mine.changes.rebase(seen, theirs, TieBreak::TheirsFirst).map_err(|_| Error::new(Code::StaleChanged, ""))
@@ -269,7 +268,7 @@ fn carry_note(file: &EditedFile<'_>, ops: &[Op]) -> Result<Note> {
 
 /// Returns whose changes came in between.
 fn who_changed(file: &EditedFile<'_>) -> Result<Changers> {
-    let latest = file.call.sessions(&file.path).latest(&file.call.caller.session, key(&file.path))?;
+    let latest = file.call.latest_record(&file.path)?;
     let wrote = latest.filter(|record| record.origin == RecordOrigin::Write).map(|record| record.content);
     Ok(match wrote {
         Some(content) if content == file.now.snapshot.id() => Changers::Own,

@@ -9,7 +9,7 @@ use crate::pipeline::plan::file_plan::FilePlan;
 use crate::session::base::{self, Base, KnownLines, find_base};
 use crate::session::suggest::file_not_found;
 use emendate_core::line_edits::ReplacedLines;
-use emendate_core::{Error, MergeBase, Op, OpOrder, ResolvedEdit, Result, Snapshot};
+use emendate_core::{Error, MergeBase, Op, OpOrder, ResolvedEdit, Result, Snapshot, resolve};
 use emendate_fs::{FileVersion, SafePath};
 use emendate_history::LineSet;
 
@@ -110,6 +110,11 @@ pub(crate) fn plan_on(base: Base, file: EditedFile<'_>, placement: &mut dyn Plac
         Base::Lost => return Err(placement.refuse(&file, false)),
     };
     Ok(planned(file, placed))
+}
+
+/// Resolves edits that apply together, all in the same version.
+pub(crate) fn resolve_together(version: &Snapshot, ops: &[Op], options: &CallOptions) -> Result<ResolvedEdit> {
+    resolve(version, ops, OpOrder::Together, options.resolve_settings())
 }
 
 /// Makes a plan of placed edits.

@@ -1,7 +1,7 @@
 //! Rejected edits as text, to be examined and sent again.
 
+use emendate_core::formats::search_replace;
 use emendate_core::{Hunk, HunkLineKind, Locator, Op};
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Formats the operations on one file: hunks as a unified diff, the rest as SEARCH/REPLACE blocks.
@@ -58,23 +58,36 @@ fn count_but(hunk: &Hunk, without: HunkLineKind) -> usize {
 }
 
 fn push_block(out: &mut String, path: &str, old: &str, new: &str) {
-    // Markers longer than any in the text.
-    let run = ['<', '=', '>']
-        .into_iter()
-        .map(|sign| {
-            let runs = old.lines().chain(new.lines()).map(|line| line.chars().take_while(|&ch| ch == sign).count());
-            runs.max().unwrap_or(0)
-        })
-        .max()
-        .unwrap_or(0)
-        .max(6)
-        + 1;
-    let (old, new) = (with_line_end(old), with_line_end(new));
-    let [open, middle, close] = ["<", "=", ">"].map(|sign| sign.repeat(run));
-    let _ = write!(out, "{path}\n{open} SEARCH\n{old}{middle}\n{new}{close} REPLACE\n");
+    if search_replace::print_name(path, out).is_none() {
+        let _ = writeln!(out, "{path}");
+    }
+    search_replace::print_block(old, new, out);
 }
 
-/// Returns a text with an end of its last line.
-fn with_line_end(text: &str) -> Cow<'_, str> {
-    if text.is_empty() || text.ends_with('\n') { text.into() } else { format!("{text}\n").into() }
+#[cfg(test)]
+mod tests {
+    use emendate_core::formats::search_replace::SearchReplace;
+    use emendate_core::formats::{Format as _, FormatInput};
+    use emendate_core::{ExpectedMatches, Locator, Op, TextQuery};
+
+    #[test]
+    fn rejected_blocks_can_be_sent_again() {
+        let texts = [
+            "one\n", "\\<<<<<<< HEAD\n", "\\\\=======\n", "<<<<<<< SEARCH\n", "=======\n", ">>>>>>>> REPLACE\n",
+            "--------- SEARCH\n", ":start_line:3\n", "\\:end_line:4\n", "====\n",
+        ];
+        for path in ["a.rs", "`a`.rs", "a (new).rs", "See a.rs", "Makefile"] {
+            for (at, old) in texts.iter().enumerate() {
+                let new = format!("{}two\n{}", texts[(at + 1) % texts.len()], texts[(at + 3) % texts.len()]);
+                let find = TextQuery::new(old, ExpectedMatches::Unique);
+                let op = Op { at: Locator::Find(find), text: new.clone() };
+                let text = super::text(path, [&op].into_iter());
+                let request = SearchReplace.parse(FormatInput::Text(text.clone())).unwrap();
+                let [file] = &request.files[..] else { panic!("{text}") };
+                let [again] = file.action.ops() else { panic!("{text}") };
+                let Locator::Find(find) = &again.at else { panic!("{text}") };
+                assert_eq!((&*file.path, &*find.old, &*again.text), (path, *old, &*new), "{text}");
+            }
+        }
+    }
 }

@@ -6,9 +6,10 @@ use crate::context::options::CallOptions;
 use crate::context::syntax::language;
 use crate::context::syntax::parsers::Comparison;
 use crate::pipeline::plan::file_plan::FilePlan;
+use crate::pipeline::plan::placement::resolve_together;
 use emendate_core::explain::{self, DiffHunk};
 use emendate_core::line_edits::{self, RepairedHunk, ReplacedLines};
-use emendate_core::{ChangeSet, HeaderStyle, Notes, Op, OpOrder, ResolvedEdit, Result, Snapshot, resolve};
+use emendate_core::{ChangeSet, HeaderStyle, Notes, Op, ResolvedEdit, Snapshot};
 use emendate_fs::SafePath;
 use emendate_syntax::{CodeBlock, ParseLimits};
 
@@ -58,18 +59,13 @@ pub(crate) fn repair_edits(
             ));
         better[index] = op;
     }
-    let resolved = place_edits(now, &better, options).ok().filter(|_| !notes.is_empty())?;
+    let resolved = resolve_together(now, &better, options).ok().filter(|_| !notes.is_empty())?;
     parses_after(&proof, now, &resolved.changes)?.then_some(RepairedEdits { ops: better, resolved, notes })
 }
 
 /// True if the file parses after this edit alone; `None` if that is not known in time.
 fn parses_alone(proof: &Comparison<'_>, now: &Snapshot, op: &Op, options: &CallOptions) -> Option<bool> {
-    parses_after(proof, now, &place_edits(now, std::slice::from_ref(op), options).ok()?.changes)
-}
-
-/// Places edits in the current text.
-fn place_edits(now: &Snapshot, ops: &[Op], options: &CallOptions) -> Result<ResolvedEdit> {
-    resolve(now, ops, OpOrder::Together, options.resolve_settings(false))
+    parses_after(proof, now, &resolve_together(now, std::slice::from_ref(op), options).ok()?.changes)
 }
 
 /// True if the file parses after a change.

@@ -1,6 +1,5 @@
 //! Files that changed since they were read: errors, and the requested alternatives to an error.
 
-use crate::context::history_stores::key;
 use crate::model::call_context::StalePolicy;
 use crate::model::raw_path;
 use crate::model::reply_limits::{LINE_CHARS_MAX, STALE_DIFF_BYTES_MAX, note_part};
@@ -41,7 +40,7 @@ impl EditedFile<'_> {
 
     /// Returns what the session knows of the file; nothing if the store cannot tell.
     fn latest_record(&self) -> Option<Record> {
-        self.call.sessions(&self.path).latest(&self.call.caller.session, key(&self.path)).ok().flatten()
+        self.call.latest_record(&self.path).ok().flatten()
     }
 
     /// Marks lines that an error has just shown as known; returns a note if that failed.

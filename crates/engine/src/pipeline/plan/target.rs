@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::context::policy::Access;
 use crate::pipeline::plan::refusals::check_link;
-use emendate_core::refusals::check_request;
+use emendate_core::refusals::{check_request, no_file};
 use emendate_core::{
     Code, Error, FenceName, FileAction, FileMode, FileRequest, Handle, NewFile, Request, Result, line_edits,
 };
@@ -81,9 +81,7 @@ pub(crate) fn targets(context: &Context, request: Request) -> Result<Vec<ActionT
     }
     match Error::combine(errors, of) {
         Some(error) => Err(error),
-        None if targets.is_empty() => {
-            Err(Error::new(Code::CallInvalid, "The call names no file.").next("Name the file to edit."))
-        }
+        None if targets.is_empty() => Err(no_file()),
         None => Ok(targets),
     }
 }

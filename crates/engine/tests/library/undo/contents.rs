@@ -2,7 +2,7 @@
 
 use crate::undo::fixture::{Tree, UndoFixture, caller, code, collect, data, ok, person};
 use emendate::history::Retention;
-use emendate::{Config, Engine, StateLocation};
+use emendate::{Config, Engine, PolicyMode, StateLocation};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn secrets_are_reported_but_not_stored() {
     fixture.put(".env", "TOKEN=hunter2hunter2\n");
     fixture.engine = None;
     let state = fixture.dir.path().join("state");
-    let config = Config::default().with_allow_rule(".env", "--allow").unwrap();
+    let config = Config::default().with_rule(PolicyMode::Allow, ".env", "--allow").unwrap();
     let agent = caller("a");
     let path = fixture.path(".env");
     let edit = json!({ "file_path": path, "old_string": "hunter2hunter2", "new_string": "correcthorsebattery" });

@@ -1,7 +1,6 @@
 //! Exact edits of a large file.
 
 use crate::context::Context;
-use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
@@ -85,7 +84,7 @@ impl StreamedEdit<'_> {
     fn never_read(&self, source: &FileSource) -> Result<()> {
         let StreamedEdit { call, path, options, .. } = *self;
         let known = call.caller.allows_unread() || options.tag.is_some();
-        if known || call.sessions(path).latest(&call.caller.session, key(path))?.is_some() {
+        if known || call.latest_record(path)?.is_some() {
             return Ok(());
         }
         let mut blank = true;

@@ -5,11 +5,11 @@ use crate::context::options::CallOptions;
 use crate::model::call_context::CallContext;
 use crate::model::raw_path;
 use crate::pipeline::plan::file_plan::FilePlan;
-use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementStrategy};
+use crate::pipeline::plan::placement::{self, EditedFile, PlacedEdits, PlacementStrategy, resolve_together};
 use crate::pipeline::plan::stale;
 use crate::session::base::{self, KnownLines};
 use emendate_core::notebook::{self, CellAction, Notebook};
-use emendate_core::{Advice, ChangeSet, Code, Error, Note, Op, OpOrder, Result, Snapshot, advice, resolve};
+use emendate_core::{Advice, ChangeSet, Code, Error, Note, Op, Result, Snapshot, advice};
 use emendate_fs::SafePath;
 use emendate_history::LineSet;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ impl PlacementStrategy for CellPlacement<'_> {
     fn in_current(&mut self, file: &EditedFile<'_>, KnownLines { lines, note }: KnownLines) -> Result<PlacedEdits> {
         let now = &file.now.snapshot;
         cells_shown(file.call.caller, &file.path, now, &lines, self.ops)?;
-        let mut resolved = resolve(now, self.ops, OpOrder::Together, file.options.resolve_settings(false))?;
+        let mut resolved = resolve_together(now, self.ops, file.options)?;
         resolved.notes.extend(note);
         Ok(PlacedEdits::new(resolved, lines))
     }
@@ -55,7 +55,7 @@ impl PlacementStrategy for CellPlacement<'_> {
         let ops = carry_ops(file, seen, &lines, self.ops)?;
         let now = &file.now.snapshot;
         let lines_seen = base::carry_lines(&lines, seen, &ChangeSet::diff(seen, now));
-        let mut resolved = resolve(now, &ops, OpOrder::Together, file.options.resolve_settings(false))?;
+        let mut resolved = resolve_together(now, &ops, file.options)?;
         resolved.notes.push(Note::CellsCarried);
         Ok(PlacedEdits { merged: true, ..PlacedEdits::new(resolved, lines_seen) })
     }

@@ -3,7 +3,6 @@
 pub(crate) mod edit;
 
 use crate::context::call::Call;
-use crate::context::history_stores::key;
 use crate::model::raw_path;
 use emendate_core::notebook::Notebook;
 use emendate_core::{Advice, Code, Error, Locator, Op, Phrase, Result, Snapshot, line_edits, notebook};
@@ -48,7 +47,7 @@ pub(crate) fn refuse_text_edit(call: Call<'_>, path: &SafePath, now: &Snapshot, 
         Ok(notebook) => notebook,
         Err(why) => return Err(error.evidence(why.message()).next(why.advice())),
     };
-    let known = call.sessions(path).latest(&call.caller.session, key(path)).ok().flatten();
+    let known = call.latest_record(path).ok().flatten();
     let first = if known.is_none() && !call.caller.allows_unread() {
         vec!["Call ".into(), raw_path::read(path, Value::Null), ", then ".into()]
     } else {

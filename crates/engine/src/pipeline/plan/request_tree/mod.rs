@@ -4,7 +4,6 @@ pub(crate) mod relocate;
 
 use crate::context::LoadedFile;
 use crate::context::call::Call;
-use crate::context::history_stores::key;
 use crate::context::options::CallOptions;
 use crate::model::{call_handle::CallPhase, call_size::check_call_size};
 use crate::pipeline::plan::anchor_edits::plan_anchor_edits;
@@ -25,8 +24,8 @@ use crate::session::names::{name_in_header, path_exists};
 use crate::session::{last_change::done_before, last_change::removed_before, suggest::file_not_found};
 use emendate_core::line_edits::{self, Registers};
 use emendate_core::{
-    BinaryChange, Code, Error, FileAction, FileMode, Handle, NewFile, Op, OpOrder, Overlay, Result, Snapshot,
-    anchor_map, check_amount, notebook as core_notebook,
+    BinaryChange, Code, Error, FileAction, Handle, NewFile, Op, OpOrder, Overlay, Result, Snapshot, anchor_map,
+    check_amount, notebook as core_notebook,
     refusals::{check_removed_text, file_exists, file_gone},
     whole_text::{WrittenText, whole_change},
 };
@@ -143,8 +142,8 @@ impl RequestTree<'_> {
         match (action, to) {
             (FileAction::Edit { ops, order }, _) => {
                 let plan = self.edit(path, ops, *order).map_err(|error| self.explain_error(path, ops, error))?;
-                self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
-                let left_out: Vec<usize> = self.plans[plan].outcome.failed.iter().filter_map(op_index).collect();
+                self.plans[plan].set_mode(*mode);
+                let left_out: Vec<usize> = self.plans[plan].outcome.failed.iter().filter_map(Error::op_index).collect();
                 self.reject(target, Some(&left_out));
             }
             (FileAction::Write(content), _) => {
@@ -153,8 +152,7 @@ impl RequestTree<'_> {
             }
             (FileAction::Create(file), _) => {
                 let at = self.create(path, file)?;
-                let plan = &mut self.plans[at];
-                plan.executable = mode.map(|mode| mode == FileMode::Executable).or(plan.executable);
+                self.plans[at].set_mode(*mode);
             }
             (FileAction::Delete { text }, _) => self.delete(path, text.as_deref())?,
             (FileAction::Move { ops, .. }, Some(to)) => {
@@ -165,7 +163,7 @@ impl RequestTree<'_> {
             }
             (FileAction::Binary(change), _) => {
                 let plan = self.binary(path, change)?;
-                plan.executable = mode.map(|mode| mode == FileMode::Executable).or(plan.executable);
+                plan.set_mode(*mode);
             }
             _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
         }
@@ -328,7 +326,7 @@ impl RequestTree<'_> {
     /// Loads a file from disk.
     fn load(&self, path: &SafePath) -> Result<FilePlan> {
         let now = self.load_file(path)?.ok_or_else(|| file_not_found(self.call, path))?;
-        let known = self.call.sessions(path).latest(&self.call.caller.session, key(path))?;
+        let known = self.call.latest_record(path)?;
         let lines = known.filter(|it| it.content == now.snapshot.id()).map_or_else(LineSet::none, |it| it.lines);
         Ok(FilePlan::unchanged(path.clone(), now, lines))
     }
@@ -454,8 +452,4 @@ fn preimages(targets: &[ActionTarget], options: &CallOptions) -> HashMap<PathBuf
     let named = targets.iter().filter(|_| options.patch.three_way);
     let named = named.filter(|it| it.preimage.as_ref().is_some_and(|id| id.len() >= DIGITS_MIN));
     named.filter_map(|it| Some((it.path.absolute().to_owned(), it.preimage.clone()?))).collect()
-}
-
-fn op_index(error: &Error) -> Option<usize> {
-    error.op_index().and_then(|op| usize::try_from(op).ok())
 }

@@ -7,7 +7,7 @@ use crate::pipeline::plan::placement::check_unchanged;
 use crate::pipeline::plan::request_tree::RequestTree;
 use crate::pipeline::plan::target::ActionTarget;
 use crate::session::names::path_exists;
-use emendate_core::refusals::{file_gone, occupied};
+use emendate_core::refusals::{ALREADY_THERE_NOTE, file_gone, occupied};
 use emendate_core::{ChangeSet, Code, Error, FileAction, FileMode, Handle, Op, OpOrder, Overlay, Result};
 use emendate_fs::{SafePath, shown};
 use std::collections::HashSet;
@@ -47,10 +47,8 @@ impl RequestTree<'_> {
         let Relocation { step, from, to, ops, copied, mode } = relocation;
         if from.absolute() == to.absolute() {
             let at = self.edit(from, ops, OpOrder::AsNeeded).map_err(|error| self.explain_error(from, ops, error))?;
-            self.plans[at]
-                .outcome
-                .notes
-                .push("The file is already at the path it was to be moved to; it was edited there.".to_owned());
+            self.plans[at].outcome.notes.push(ALREADY_THERE_NOTE.to_owned());
+            self.plans[at].set_mode(mode);
             return Ok(());
         }
         let mut plan = self.take_source(step, from, ops, copied)?;
@@ -67,7 +65,7 @@ impl RequestTree<'_> {
         }
         plan.current = self.destination_state(to)?;
         plan.path = to.clone();
-        plan.executable = mode.map(|mode| mode == FileMode::Executable);
+        plan.set_mode(mode);
         self.add(plan);
         Ok(())
     }
