@@ -128,7 +128,7 @@ fn found_later(context: &Context, root: usize, id: OperationId, file: &FileChang
     let all = context.history(root).operations(&filter)?;
     let later: Vec<LogEntry> = all.into_iter().take_while(|it| it.id.number > id.number).collect();
     for later in later.into_iter().rev() {
-        let Some(there) = later.operation.files.iter().find(|other| other.path == file.path) else { continue };
+        let Some(there) = later.operation.file(&file.path) else { continue };
         let there = content(there.before);
         if there == content(file.after) {
             // Whatever the outcome of that operation, it has read the result of this one.

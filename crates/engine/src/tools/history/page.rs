@@ -103,7 +103,7 @@ impl HistoryAccess<'_> {
     ) -> Result<Vec<u8>> {
         Call::new(self.context, caller).metered(|call| {
     let (root, logged) = select::operation(&call, OperationRef::read_name(id)?)?;
-    let touched = logged.operation.files.iter().find(|file| *file.path == *path.as_os_str().as_bytes());
+    let touched = logged.operation.file(path.as_os_str().as_bytes());
     let touched = touched.ok_or_else(|| no_such_side(path, "was not changed by that operation"))?;
     let safe_path = place_of_change(&call, touched)?;
     call.check_access(&safe_path, Access::Read)?;

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::context::history_stores::{key, log_path};
 use crate::tools::undo::file_states::{is_regular, logged_place};
 use emendate_fs::{SafePath, shown};
-use emendate_history::{LogEntry, OperationFilter, OperationId, OperationOutcome};
+use emendate_history::{LogEntry, OperationFilter, OperationId};
 
 /// Operations on one path that are looked at. If there are more, the file is not followed.
 const OPERATIONS_MAX: usize = 100;
@@ -90,7 +90,7 @@ fn next_move(context: &Context, root: usize, path: &[u8], after: u64, taken_back
     }
     let later = entries.iter().rev().filter(|entry| entry.id.number > after);
     for entry in later.filter(|entry| taken_back.iter().all(|it| it.id != entry.id)) {
-        if entry.owner.is_some() || entry.operation.outcome == OperationOutcome::Unknown {
+        if !entry.is_finished() {
             return NextMove::Unclear;
         }
         let files = &entry.operation.files;

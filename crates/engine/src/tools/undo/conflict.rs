@@ -113,14 +113,10 @@ impl UndoConflict<'_> {
         calls.into_iter().flatten().reduce(Advice::or).unwrap_or_default()
     }
 
-    /// The change of a file by the operation. A path behind a link that was a directory then is not in the history.
-    fn change_of(&self, path: &SafePath) -> Option<&FileChange> {
-        self.logged.operation.files.iter().find(|file| file.path == key(path))
-    }
-
     /// Returns whether the history has the version of a file before the operation.
     fn has_version_before(&self, path: &SafePath, now: Option<&LoadedFile>) -> bool {
-        let before = self.change_of(path).and_then(|change| change.before);
+        // A path behind a link that was a directory then is not in the history.
+        let before = self.logged.operation.file(key(path)).and_then(|change| change.before);
         before.is_some_and(|before| matches!(history_content(&self.call, self.root, before, now), Ok(Some(_))))
     }
 
@@ -155,7 +151,7 @@ impl UndoConflict<'_> {
     pub(super) fn refuse(&self, what: &str, now: Option<&LoadedFile>) -> Error {
         let error = self.error(what);
         // A file that the operation created is not there in the version before it.
-        let effect = if self.change_of(self.path).is_some_and(|change| change.before.is_none()) {
+        let effect = if self.logged.operation.file(key(self.path)).is_some_and(|change| change.before.is_none()) {
             "Keep the file; or, to remove it with the later changes, call "
         } else if self.has_version_before(self.path, now) {
             "Make the change with an edit; or, to put the whole file back, call "
@@ -176,7 +172,7 @@ impl UndoConflict<'_> {
     /// Adds the texts that the operation replaced, as far as they are short. The log has them, also if it has neither
     /// version of the file.
     fn with_replacements(&self, error: Error) -> Error {
-        let sides = self.change_of(self.path).and_then(|change| change.before.zip(change.after));
+        let sides = self.logged.operation.file(key(self.path)).and_then(|change| change.before.zip(change.after));
         let found = sides.and_then(|(before, after)| {
             self.call.history(self.root).replacements(after.content, before.content).ok().flatten()
         });

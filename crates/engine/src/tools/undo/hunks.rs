@@ -29,7 +29,7 @@ use crate::tools::undo::restore::{RestoreInput, may_replace};
 use crate::tools::undo::select::{self, OperationRef, choose_one, is_foreign, session_filter};
 use emendate_core::{Advice, ChangeSet, Code, Error, Phrase, Presence, Result, Snapshot, TieBreak, advice, explain};
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileState, LogEntry, Role};
+use emendate_history::{FileChange, FileState, LogEntry};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::iter::once;
@@ -98,8 +98,7 @@ pub(super) fn undo_hunks(
         return Err(foreign(&logged));
     }
     // A redo of an undo reverses the undo; a redo of an edit applies the edit again.
-    let is_undo = matches!(logged.operation.role, Role::Undo(_));
-    let action = if args.redo && !is_undo { HunkAction::Apply } else { HunkAction::Reverse };
+    let action = if args.redo && !logged.is_undo() { HunkAction::Apply } else { HunkAction::Reverse };
     let hunks = HunkNumbers::new(logged.id, args.hunks.as_deref().unwrap_or_default())?;
     let (file, safe_path, moved) = changed_text_now(&call, root, &logged, path)?;
     let selection = HunkSelection { root, logged, file, path: safe_path, hunks, action, read_by: None, moved };
@@ -155,7 +154,7 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
     }
     let safe_path = path.map(|path| context.resolve_no_follow(path, Access::Write)).transpose()?;
     let file = match &safe_path {
-        Some(safe_path) => logged.operation.files.iter().find(|file| file.path == key(safe_path)),
+        Some(safe_path) => logged.operation.file(key(safe_path)),
         None => Some(only_file(logged)?),
     };
     let Some(file) = file else {

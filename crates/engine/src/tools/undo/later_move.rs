@@ -6,7 +6,7 @@ use crate::pipeline::plan::file_plan::CurrentState;
 use crate::tools::undo::file_states::{current_state, logged_place};
 use crate::tools::undo::select::is_foreign;
 use emendate_core::{Advice, Phrase, advice};
-use emendate_history::{LogEntry, OperationFilter, OperationId, OperationOutcome};
+use emendate_history::{LogEntry, OperationFilter, OperationId};
 use serde_json::json;
 
 /// Later operations on one path that are looked at.
@@ -42,8 +42,7 @@ fn move_from(call: Call<'_>, root: usize, path: &[u8], after: u64) -> Option<Lat
     let filter = OperationFilter { path: Some(path), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
     let entries = call.history(root).operations(&filter).ok()?;
     entries.into_iter().take_while(|entry| entry.id.number > after).find_map(|entry| {
-        let is_unfinished = entry.owner.is_some() || entry.operation.outcome == OperationOutcome::Unknown;
-        if entry.undone_by.is_some() || is_unfinished {
+        if entry.undone_by.is_some() || !entry.is_finished() {
             return None;
         }
         let file = entry.operation.files.iter().find(|file| file.moved_from.as_deref() == Some(path))?;

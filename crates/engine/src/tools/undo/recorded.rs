@@ -6,7 +6,7 @@ use crate::tools::undo::effects::EditEffects;
 use crate::tools::undo::file_states::{current_state, is_regular, is_same_content};
 use emendate_core::Result;
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileState, LogEntry, OperationFilter, OperationId, OperationOutcome};
+use emendate_history::{FileChange, FileState, LogEntry, OperationFilter, OperationId};
 use std::collections::BTreeSet;
 
 /// Operations of one file that are looked at.
@@ -45,9 +45,9 @@ impl<'a> RecordedChanges<'a> {
         let edits = entries.iter().flat_map(|entry| effects.changed_by(entry)).collect();
         let mut changes: Vec<RecordedChange> = Vec::new();
         for entry in entries {
-            let file = entry.operation.files.iter().find(|file| file.path == key).cloned();
+            let file = entry.operation.file(key).cloned();
             // Content that was moved has changes which were recorded elsewhere.
-            let Some(file) = file.filter(|file| is_finished(&entry) && is_in_place(file)) else { break };
+            let Some(file) = file.filter(|file| entry.is_finished() && is_in_place(file)) else { break };
             let follows = match changes.last() {
                 Some(later) => is_same_version(file.after, later.file.before),
                 None => current_state(context, path).is_ok_and(|now| is_same_content(&now, file.after)),
@@ -97,11 +97,6 @@ impl<'a> RecordedChanges<'a> {
         self.changes.iter().any(|it| it.entry.id == operation.id)
             && self.edits.iter().all(|edit| was_in_effect(*edit) || !self.effects.is_in_effect(*edit))
     }
-}
-
-/// True for an operation whose result is known.
-fn is_finished(entry: &LogEntry) -> bool {
-    entry.owner.is_none() && entry.operation.outcome != OperationOutcome::Unknown
 }
 
 /// True for a change of a regular file that stayed where it was.

@@ -25,7 +25,7 @@ use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_fs::{FileAttributes, SafePath};
-use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter};
+use emendate_history::{FileKind, FileState, LogEntry, OperationFilter};
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
@@ -190,7 +190,7 @@ struct PastState {
 /// Returns the entry at a path right after an operation, or right before it.
 fn side_at(context: &Context, root: usize, path: &SafePath, logged: &LogEntry, before: bool) -> Result<PastState> {
     // Others may have changed it between the preceding operation and this one.
-    if before && let Some(file) = change_of(path, logged) {
+    if before && let Some(file) = logged.operation.file(key(path)) {
         return Ok(PastState { root, entry: logged.clone(), state: file.before });
     }
     let upto = if before { logged.id.number } else { logged.id.number.saturating_add(1) };
@@ -202,10 +202,11 @@ fn side_at(context: &Context, root: usize, path: &SafePath, logged: &LogEntry, b
         let below = Some(upto).filter(|_| is_here);
         let mut older = logged_operations(history, OperationFilter { below, ..filter });
         let older = older.find(|it| it.as_ref().map_or(true, |it| is_here || it.at <= logged.at)).transpose()?;
-        if let Some((entry, file)) = older.and_then(|it| change_of(path, &it).map(|file| (it, file)))
+        if let Some(entry) = older
+            && let Some(file) = entry.operation.file(key(path))
             && last.as_ref().is_none_or(|last| last.entry.at < entry.at)
         {
-            last = Some(PastState { root: of, entry, state: file.after });
+            last = Some(PastState { root: of, state: file.after, entry });
         }
     }
     if let Some(last) = last {
@@ -218,10 +219,10 @@ fn side_at(context: &Context, root: usize, path: &SafePath, logged: &LogEntry, b
             if of == root && later.id.number < upto {
                 break;
             }
-            if let Some(file) = change_of(path, &later)
+            if let Some(file) = later.operation.file(key(path))
                 && first.as_ref().is_none_or(|first| later.at <= first.entry.at)
             {
-                first = Some(PastState { root: of, entry: later, state: file.before });
+                first = Some(PastState { root: of, state: file.before, entry: later });
             }
         }
     }
@@ -237,9 +238,4 @@ fn side_at(context: &Context, root: usize, path: &SafePath, logged: &LogEntry, b
                 .or("Nothing of it can be restored."),
             )
     })
-}
-
-/// Returns the change of the path in an operation.
-fn change_of(path: &SafePath, logged: &LogEntry) -> Option<FileChange> {
-    logged.operation.files.iter().find(|file| file.path == key(path)).cloned()
 }
