@@ -24,7 +24,7 @@ use crate::tools::undo::file_states::{
 };
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::later_move::later_move;
-use crate::tools::undo::refusals::{foreign, still_running};
+use crate::tools::undo::refusals::{foreign, nothing_to_do, still_running};
 use crate::tools::undo::restore::{RestoreInput, may_replace};
 use crate::tools::undo::select::{self, OperationRef, choose_one, is_foreign, session_filter};
 use emendate_core::{Advice, ChangeSet, Code, Error, Phrase, Presence, Result, Snapshot, TieBreak, advice, explain};
@@ -258,9 +258,7 @@ fn plan_hunks(call: Call<'_>, selection: &HunkSelection<'_>, now: LoadedFile) ->
     let sides = selection.sides(&call, &now)?;
     let missing = selection.missing(&sides, &now)?;
     if missing.is_empty() {
-        return Err(Error::new(Code::EditNoChange, "These lines are already as they would be.")
-            .evidence(selection.path.shown())
-            .next("Nothing is left to do."));
+        return Err(nothing_to_do("These lines are already as they would be.", selection.path.shown()));
     }
     let (seen, mine) = (sides.seen(selection.action), sides.change_of(&missing, selection.action));
     let theirs = ChangeSet::diff(seen, &now.snapshot);

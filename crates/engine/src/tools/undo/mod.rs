@@ -12,7 +12,7 @@ pub(crate) mod large;
 mod later_move;
 mod mode_reversal;
 mod recorded;
-mod refusals;
+pub(crate) mod refusals;
 pub(crate) mod restore;
 pub(crate) mod reversal;
 pub(crate) mod reversed_files;

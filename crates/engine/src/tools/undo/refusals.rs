@@ -31,6 +31,11 @@ pub(super) fn already_reversed(logged: &LogEntry, last: LastUndo) -> Error {
     Error::new(Code::EditNoChange, what).next(next)
 }
 
+/// Creates the error for a call that would change nothing. `about` names the file or the operations.
+pub(crate) fn nothing_to_do(what: &str, about: impl AsRef<str>) -> Error {
+    Error::new(Code::EditNoChange, what).evidence(about).next("Nothing is left to do.")
+}
+
 /// Creates the error for an operation that would have to finish first.
 pub(super) fn still_running(logged: &LogEntry) -> Error {
     let by = logged.owner.map_or(String::new(), |owner| format!(", by process {owner}"));

@@ -21,6 +21,7 @@ use crate::tools::tool::{Annotations, REST_OF_FILES, Tool};
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::file_states::{current_state, history_content, is_same_content, not_kept, putting};
 use crate::tools::undo::hunks::{HunkSelection, hunks_to_restore, write_hunks};
+use crate::tools::undo::refusals::nothing_to_do;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Phrase, Result, advice};
@@ -128,9 +129,7 @@ pub(crate) fn restore_file<'a>(
         if plan.writes() {
             return Ok(vec![plan]);
         }
-        Err(Error::new(Code::EditNoChange, "The file is already as it was then.")
-            .evidence(safe_path.shown())
-            .next("Nothing is left to do."))
+        Err(nothing_to_do("The file is already as it was then.", safe_path.shown()))
     })?;
     drop(locks);
     Ok(RestoredFile { receipts, hunks: None })
@@ -140,9 +139,7 @@ fn plan_restore(call: Call<'_>, path: &SafePath, past: &PastState, now: CurrentS
     let PastState { root, entry, state } = past;
     let Some(side) = *state else {
         if matches!(now, CurrentState::Nothing) {
-            return Err(Error::new(Code::EditNoChange, "The file did not exist then, and does not now.")
-                .evidence(path.shown())
-                .next("Nothing is left to do."));
+            return Err(nothing_to_do("The file did not exist then, and does not now.", path.shown()));
         }
         return Ok(FilePlan::replace_entry(path.clone(), now, TargetState::Nothing));
     };
