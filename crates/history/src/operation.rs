@@ -298,10 +298,15 @@ pub struct OperationFilter<'a> {
     pub limit: usize,
 }
 
-impl OperationFilter<'_> {
+impl<'a> OperationFilter<'a> {
     /// Selects the newest operations, at most `limit`; the other fields narrow the selection.
     pub fn newest(limit: usize) -> Self {
         OperationFilter { limit, ..OperationFilter::default() }
+    }
+
+    /// Selects the newest operations that touched a path, or moved it away, at most `limit`.
+    pub fn newest_of(path: &'a [u8], limit: usize) -> Self {
+        OperationFilter { path: Some(path), ..OperationFilter::newest(limit) }
     }
 }
 

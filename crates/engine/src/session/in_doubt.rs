@@ -124,7 +124,7 @@ fn found_later(context: &Context, root: usize, id: OperationId, file: &FileChang
     if content(file.before) == content(file.after) {
         return Ok(None);
     }
-    let filter = OperationFilter { path: Some(&file.path), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
+    let filter = OperationFilter::newest_of(&file.path, LATER_OPERATIONS_MAX);
     let all = context.history(root).operations(&filter)?;
     let later: Vec<LogEntry> = all.into_iter().take_while(|it| it.id.number > id.number).collect();
     for later in later.into_iter().rev() {

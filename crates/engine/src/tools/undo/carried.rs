@@ -6,10 +6,10 @@ use crate::tools::undo::file_states::{is_regular, logged_place};
 use emendate_fs::{SafePath, shown};
 use emendate_history::{LogEntry, OperationFilter, OperationId};
 
-/// Operations on one path that are looked at. If there are more, the file is not followed.
-const OPERATIONS_MAX: usize = 100;
-/// Moves that are followed, one after another.
-const MOVES_FOLLOWED_MAX: usize = 100;
+/// Operations on one path that an undo looks at, the newest.
+pub(super) const PATH_OPERATIONS_MAX: usize = 100;
+/// Moves of files that an undo follows, one after another.
+pub(super) const MOVES_FOLLOWED_MAX: usize = 100;
 
 /// A file that later operations moved.
 pub(super) struct MovedFile {
@@ -83,9 +83,10 @@ enum NextMove {
 
 /// Returns the first move of the file of this path by an operation with a larger number.
 fn next_move(context: &Context, root: usize, path: &[u8], after: u64, taken_back: &[LogEntry]) -> NextMove {
-    let filter = OperationFilter { path: Some(path), ..OperationFilter::newest(OPERATIONS_MAX) };
+    let filter = OperationFilter::newest_of(path, PATH_OPERATIONS_MAX);
     let Ok(entries) = context.history(root).operations(&filter) else { return NextMove::Unclear };
-    if entries.len() == OPERATIONS_MAX && entries.iter().all(|entry| entry.id.number > after) {
+    // If there are more, the file is not followed.
+    if entries.len() == PATH_OPERATIONS_MAX && entries.iter().all(|entry| entry.id.number > after) {
         return NextMove::Unclear;
     }
     let later = entries.iter().rev().filter(|entry| entry.id.number > after);

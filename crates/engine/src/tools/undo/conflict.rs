@@ -129,7 +129,7 @@ impl UndoConflict<'_> {
     fn removal(&self) -> Option<LogEntry> {
         // The history knows of a removal by others only once the file was looked for.
         record_outside_changes(&self.call, &[FoundContent { path: self.path, content: None }]);
-        let filter = OperationFilter { path: Some(key(self.path)), limit: 1, ..OperationFilter::default() };
+        let filter = OperationFilter::newest_of(key(self.path), 1);
         let newest = self.call.history(self.root).operations(&filter).ok()?.pop()?;
         let is_removal = newest.operation.files.iter().any(|file| file.path == key(self.path) && file.after.is_none());
         (is_removal && newest.owner.is_none()).then_some(newest)

@@ -3,16 +3,12 @@
 use crate::context::call::Call;
 use crate::context::history_stores::log_path;
 use crate::pipeline::plan::file_plan::CurrentState;
+use crate::tools::undo::carried::{MOVES_FOLLOWED_MAX, PATH_OPERATIONS_MAX};
 use crate::tools::undo::file_states::{current_state, logged_place};
 use crate::tools::undo::select::is_foreign;
 use emendate_core::{Advice, Phrase, advice};
 use emendate_history::{LogEntry, OperationFilter, OperationId};
 use serde_json::json;
-
-/// Later operations on one path that are looked at.
-const LATER_OPERATIONS_MAX: usize = 100;
-/// Moves that are followed, one after another.
-const MOVES_FOLLOWED_MAX: usize = 100;
 
 /// The last move of a file.
 pub(super) struct LaterMove {
@@ -39,7 +35,7 @@ pub(super) fn later_move(call: Call<'_>, root: usize, path: &[u8], after: Operat
 
 /// Returns the newest operation in effect with a larger number that moved the file of this path.
 fn move_from(call: Call<'_>, root: usize, path: &[u8], after: u64) -> Option<LaterMove> {
-    let filter = OperationFilter { path: Some(path), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
+    let filter = OperationFilter::newest_of(path, PATH_OPERATIONS_MAX);
     let entries = call.history(root).operations(&filter).ok()?;
     entries.into_iter().take_while(|entry| entry.id.number > after).find_map(|entry| {
         if entry.undone_by.is_some() || !entry.is_finished() {

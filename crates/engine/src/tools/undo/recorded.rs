@@ -2,15 +2,13 @@
 //! versions cannot: among equal lines, it finds a change at several positions, and in a version that never had it.
 
 use crate::context::Context;
+use crate::tools::undo::carried::PATH_OPERATIONS_MAX;
 use crate::tools::undo::effects::EditEffects;
 use crate::tools::undo::file_states::{current_state, is_regular, is_same_content};
 use emendate_core::Result;
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileState, LogEntry, OperationFilter, OperationId};
 use std::collections::BTreeSet;
-
-/// Operations of one file that are looked at.
-const RECORDED_OPERATIONS_MAX: usize = 100;
 
 /// The operations that rewrote a file in place, the newest first, as long as each begins with the version that the one
 /// before it left. The newest left the version that is there now.
@@ -40,7 +38,7 @@ impl<'a> RecordedChanges<'a> {
         key: &'a [u8],
         effects: &'a EditEffects,
     ) -> Result<RecordedChanges<'a>> {
-        let filter = OperationFilter { path: Some(key), ..OperationFilter::newest(RECORDED_OPERATIONS_MAX) };
+        let filter = OperationFilter::newest_of(key, PATH_OPERATIONS_MAX);
         let entries = context.history(root).operations(&filter)?;
         let edits = entries.iter().flat_map(|entry| effects.changed_by(entry)).collect();
         let mut changes: Vec<RecordedChange> = Vec::new();

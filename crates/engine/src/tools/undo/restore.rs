@@ -162,7 +162,7 @@ fn plan_restore(call: Call<'_>, path: &SafePath, past: &PastState, now: CurrentS
 
 /// Returns owner and attributes of a deleted file at the time of its removal.
 fn attributes_then(context: &Context, root: usize, path: &SafePath, side: FileState) -> Result<Option<FileAttributes>> {
-    let filter = OperationFilter { path: Some(key(path)), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
+    let filter = OperationFilter::newest_of(key(path), LATER_OPERATIONS_MAX);
     let files = context.history(root).operations(&filter)?.into_iter().flat_map(|logged| logged.operation.files);
     let mut same = files.filter(|file| file.path == key(path) && file.before == Some(side));
     Ok(same.find_map(|file| file.attributes))
