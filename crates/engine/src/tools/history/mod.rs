@@ -16,7 +16,6 @@ use crate::model::raw_path::{self, RawPath};
 use crate::model::reply::Answer;
 use crate::model::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
 use crate::pipeline::report::rendered::files_data;
-use crate::session::gaps::history_gaps;
 use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
 use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::session::turns::TurnIndex;
@@ -198,7 +197,7 @@ fn list_operations(
         }
         data.insert("next".to_owned(), next.into());
     }
-    let gaps = history_gaps(context)?;
+    let gaps = context.history_gaps()?;
     for gap in &gaps {
         let _ = writeln!(text, "The history was damaged or could not be written: {gap}.");
     }

@@ -5,7 +5,6 @@ use crate::context::call::Call;
 use crate::context::history_stores::{key, logged_operations};
 use crate::context::policy::Access;
 use crate::model::call_context::CallContext;
-use crate::session::gaps::history_gaps;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::session::outside::is_of_shell;
 use crate::tools::history::operation_list::{LastUndo, newest_first, reversal_of};
@@ -376,7 +375,8 @@ fn select_last(
 /// Creates the error for a session without an operation to undo or redo.
 fn nothing_left(context: &Context, session: Option<&str>, path: Option<&SafePath>, verb: &str) -> Result<Error> {
     let whose = session.map_or(String::new(), |session| format!(" in the session {session}"));
-    let lost = history_gaps(context)?
+    let lost = context
+        .history_gaps()?
         .first()
         .map_or(String::new(), |gap| format!(" The history was damaged or could not be written: {gap}."));
     let error = Error::new(Code::OperationMissing, format!("There is nothing to {verb}{whose}.{lost}"));
