@@ -8,7 +8,7 @@ use crate::pipeline::plan::file_plan::CurrentState;
 use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::file_states::{difference, history_content, is_same_content, with_same_codec};
-use crate::tools::undo::later_move::later_move;
+use crate::tools::undo::later_move::{later_move, take_back_move};
 use crate::tools::undo::select::is_foreign;
 use emendate_core::{Advice, Code, Error, Phrase, Result, Snapshot, advice};
 use emendate_fs::SafePath;
@@ -64,20 +64,10 @@ impl UndoConflict<'_> {
 
     /// Creates the error for a file that the operation created, and that others moved to another path since.
     pub(super) fn moved_away(&self, moved: &MovedFile) -> Error {
-        let is_others = |by: LogEntry| is_foreign(&by, &self.call.caller.session) && !self.call.caller.allows_unread();
         let by = self.call.history(self.root).operation(moved.by.into()).ok().flatten();
-        let id = moved.by.to_string();
-        let undo =
-            if by.is_some_and(is_others) { json!({ "id": id, "any_session": true }) } else { json!({ "id": id }) };
-        let what = format!("operation {id} moved the file that it created to {}.", moved.place.shown());
-        self.error(&what).next(
-            advice![
-                "Remove the file there; or call ",
-                Phrase::Call("undo", undo),
-                format!(" to take back the move, then repeat this call for operation {}.", self.logged.id)
-            ]
-            .or("Remove the file there."),
-        )
+        let what = format!("operation {} moved the file that it created to {}.", moved.by, moved.place.shown());
+        let instead = "Remove the file there";
+        self.error(&what).next(take_back_move(self.call, instead, moved.by, by.as_ref(), self.logged.id))
     }
 
     /// Returns the advice to put a file back that is gone, so that a part of it can be undone or redone.

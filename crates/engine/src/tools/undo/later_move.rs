@@ -55,14 +55,26 @@ impl LaterMove {
 
     /// Returns the advice for the undo of an operation that needs the file at its former path.
     pub(super) fn advice(&self, call: Call<'_>, undone: OperationId) -> Advice {
-        let id = self.by.id.to_string();
-        let is_foreign = is_foreign(&self.by, &call.caller.session) && !call.caller.allows_unread();
-        let undo = if is_foreign { json!({ "id": id, "any_session": true }) } else { json!({ "id": id }) };
-        advice![
-            "Make the change there with an edit; or call ",
-            Phrase::Call("undo", undo),
-            format!(" to take back the move, then repeat this call for operation {undone}.")
-        ]
-        .or("Make the change there with an edit.")
+        take_back_move(call, "Make the change there with an edit", self.by.id, Some(&self.by), undone)
     }
+}
+
+/// Returns the advice to do something else, or to take back the move of a file before the undo of an operation. `by` is
+/// the operation that moved it, if the history has it.
+pub(super) fn take_back_move(
+    call: Call<'_>,
+    instead: &str,
+    moved_by: OperationId,
+    by: Option<&LogEntry>,
+    undone: OperationId,
+) -> Advice {
+    let is_others = |by: &LogEntry| is_foreign(by, &call.caller.session) && !call.caller.allows_unread();
+    let id = moved_by.to_string();
+    let undo = if by.is_some_and(is_others) { json!({ "id": id, "any_session": true }) } else { json!({ "id": id }) };
+    advice![
+        format!("{instead}; or call "),
+        Phrase::Call("undo", undo),
+        format!(" to take back the move, then repeat this call for operation {undone}.")
+    ]
+    .or(format!("{instead}."))
 }
