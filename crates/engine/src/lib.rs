@@ -103,8 +103,7 @@ pub use tools::review::cells::CellDifference;
 pub use tools::review::difference::{FileDifference, Resolution, TextDifference, VersionLines};
 pub use tools::review::line_correction::HunkLines;
 pub use tools::review::operations::{
-    FileStateView, FileView, OperationCompletion, OperationPage, OperationPurpose, OperationQuery, OperationView,
-    ReversalView,
+    FileView, OperationCompletion, OperationPage, OperationPurpose, OperationQuery, OperationView, ReversalView,
 };
 pub use tools::review::reversal::ShownChange;
 pub use tools::review::scope::{ChangeScope, FolderSums, ScopeChanges, ScopeFiles, ScopeFolder, ScopeRemarks};

@@ -225,6 +225,11 @@ impl Operation {
         if self.is_outside() || self.is_moment() { 0 } else { std::process::id() }
     }
 
+    /// Returns the change of the file with this path in the history.
+    pub fn file(&self, path: &[u8]) -> Option<&FileChange> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
     /// Returns the operations that it undoes, the newest first.
     pub fn undoes(&self) -> impl Iterator<Item = OperationId> {
         self.role.undoes().into_iter().chain(self.also_undoes.iter().copied())
@@ -251,6 +256,16 @@ impl LogEntry {
     /// Time since it was logged; zero if the clock was set back.
     pub fn age(&self) -> Duration {
         Duration::from_micros(u64::try_from(clock::now_us().saturating_sub(self.at)).unwrap_or(0))
+    }
+
+    /// True if its result is known.
+    pub fn is_finished(&self) -> bool {
+        self.owner.is_none() && self.operation.outcome != OperationOutcome::Unknown
+    }
+
+    /// True if it undoes an edit or a redo.
+    pub fn is_undo(&self) -> bool {
+        matches!(self.operation.role, Role::Undo(_))
     }
 
     /// True while its process may still be working on it: the process lives, and has not taken longer than any call
@@ -283,10 +298,15 @@ pub struct OperationFilter<'a> {
     pub limit: usize,
 }
 
-impl OperationFilter<'_> {
+impl<'a> OperationFilter<'a> {
     /// Selects the newest operations, at most `limit`; the other fields narrow the selection.
     pub fn newest(limit: usize) -> Self {
         OperationFilter { limit, ..OperationFilter::default() }
+    }
+
+    /// Selects the newest operations that touched a path, or moved it away, at most `limit`.
+    pub fn newest_of(path: &'a [u8], limit: usize) -> Self {
+        OperationFilter { path: Some(path), ..OperationFilter::newest(limit) }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::view::{scope_of, scope_query};
 use data_encoding::BASE64;
 use emendate::core::advice::NoNames;
 use emendate::core::{CODES, Code, Error, Result};
+use emendate::history::FileKind;
 use emendate::{Answer, AnswerOutcomeKind, ChangeScope, HunkLines, PersonAnswer, RAW_PATH, ShownChange};
 use emendate_os::ffi::OsStrExt as _;
 use hyper::StatusCode;
@@ -52,7 +53,7 @@ impl ActionOutcome {
         let changes = state.changes(&scope).ok()?;
         let view = state.engine.review().scope_file(&changes, &path).ok()?;
         // Only two versions of a text can be merged.
-        let is_text = [view.before, view.after].iter().all(|side| side.is_some_and(|side| !side.is_link));
+        let is_text = [view.before, view.after].iter().all(|side| side.is_some_and(|side| side.kind != FileKind::Link));
         let can_resolve = is_text && view.moved_from.is_none() && !changes.has_changes_by_others(&path);
         can_resolve.then(|| format!("/resolve?{}&path={}", scope_query(&scope), query_path(&path)))
     }

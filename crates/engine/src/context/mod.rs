@@ -28,7 +28,7 @@ use crate::context::policy::{Access, BlockingRule, Guard};
 use emendate_core::{Code, ContentId, DeclaredEncoding, EncodingEvidence, Error, Result, Snapshot, work};
 use emendate_events::Sink;
 use emendate_fs::{FileMeta, FileVersion, LocalStore, SafePath, Store, UndoneCall, shown};
-use emendate_history::{History, KnownContent, OperationId, Sessions};
+use emendate_history::{History, HistoryGap, KnownContent, OperationId, Sessions};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -242,6 +242,14 @@ impl Context {
     /// The history of a root: what sessions know of its files, and what they did to them.
     pub(crate) fn history(&self, root: usize) -> &dyn History {
         self.history_stores.of(self.store.roots(), root)
+    }
+
+    /// Returns the lost parts of all histories.
+    ///
+    /// Errors: those of the session store.
+    pub(crate) fn history_gaps(&self) -> Result<Vec<HistoryGap>> {
+        let of_each = (0..self.root_count()).map(|root| self.history(root).gaps());
+        Ok(of_each.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
     /// The secret key of this engine.

@@ -124,11 +124,11 @@ fn found_later(context: &Context, root: usize, id: OperationId, file: &FileChang
     if content(file.before) == content(file.after) {
         return Ok(None);
     }
-    let filter = OperationFilter { path: Some(&file.path), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
+    let filter = OperationFilter::newest_of(&file.path, LATER_OPERATIONS_MAX);
     let all = context.history(root).operations(&filter)?;
     let later: Vec<LogEntry> = all.into_iter().take_while(|it| it.id.number > id.number).collect();
     for later in later.into_iter().rev() {
-        let Some(there) = later.operation.files.iter().find(|other| other.path == file.path) else { continue };
+        let Some(there) = later.operation.file(&file.path) else { continue };
         let there = content(there.before);
         if there == content(file.after) {
             // Whatever the outcome of that operation, it has read the result of this one.

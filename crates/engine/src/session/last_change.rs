@@ -28,7 +28,7 @@ pub(crate) fn last_change(call: Call<'_>, safe_path: &SafePath) -> Result<LastCh
     let filter = OperationFilter { session, ..OperationFilter::newest(EXAMINED_OPERATIONS_MAX) };
     let latest = call.history(safe_path.root()).operations(&filter)?;
     let found = latest.iter().find_map(|logged| {
-        let file = logged.operation.files.iter().find(|file| file.path == path)?;
+        let file = logged.operation.file(path)?;
         let is_edit = logged.operation.role == Role::Edit && logged.undone_by.is_none();
         let edit = is_edit.then_some((logged.id, logged.operation.digest));
         Some(LastChange { edit, after: file.after.map(|side| side.content) })

@@ -4,7 +4,6 @@ pub(crate) mod base;
 pub(crate) mod comments;
 pub(crate) mod decorated_names;
 pub(crate) mod failure_advice;
-pub(crate) mod gaps;
 pub(crate) mod in_doubt;
 pub(crate) mod last_change;
 pub(crate) mod names;

@@ -104,7 +104,7 @@ fn catch_up(context: &Context, root: usize, paths: &[&[u8]]) -> Result<()> {
     let mut missed = Vec::new();
     for (path, known) in paths.iter().zip(context.history(root).last_known(paths)?) {
         let Some(known) = known else { continue };
-        let filter = OperationFilter { path: Some(path), limit: 1, ..OperationFilter::default() };
+        let filter = OperationFilter::newest_of(path, 1);
         let mut last: Option<(usize, LogEntry)> = None;
         for of in 0..context.root_count() {
             let newest = context.history(of).operations(&filter)?.pop();

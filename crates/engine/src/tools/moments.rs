@@ -14,7 +14,7 @@ use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Advice, Code, Error, Result, work};
-use emendate_history::{LogEntry, MARK, OperationFilter, Role};
+use emendate_history::{LogEntry, MARK, OperationFilter};
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
@@ -170,12 +170,10 @@ fn turn_start(context: &Context, root: usize, session: &str) -> Result<Option<Tu
 /// True for an operation that an undo without a name could select, and for an edit that came back with an undo of the
 /// session: that of a turn takes back a rewind, too.
 fn is_in_effect(context: &Context, root: usize, logged: &LogEntry) -> Result<bool> {
-    if matches!(logged.operation.role, Role::Undo(_)) || logged.owner.is_some() {
+    if logged.is_undo() || logged.owner.is_some() {
         return Ok(false);
     }
     let Some(last) = reversal_of(context, root, logged)? else { return Ok(true) };
     let by = if last.redone { context.history(root).operation(last.by.into())? } else { None };
-    Ok(by.is_some_and(|by| {
-        matches!(by.operation.role, Role::Undo(_)) && by.operation.session == logged.operation.session
-    }))
+    Ok(by.is_some_and(|by| by.is_undo() && by.operation.session == logged.operation.session))
 }

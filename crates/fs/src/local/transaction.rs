@@ -202,6 +202,10 @@ pub(super) fn failed_write(folder: &ParentDir<'_>, entry: &StagedFile<'_>, doing
     let error = error::os_error(doing, entry.path(), errno);
     let needed = entry.write.new_state.length();
     match sys::fstatvfs(&folder.fd) {
+        // File systems without a limit on files say that they can have none.
+        Ok(disk) if errno == Errno::NOSPC && disk.f_files > 0 && disk.f_favail == 0 => error
+            .evidence(format!("free inodes: 0 of {}; each file and directory takes one.", disk.f_files))
+            .next("Remove files that are no longer needed from that file system (their sizes do not matter), then repeat the call."),
         Ok(disk) if matches!(errno, Errno::NOSPC | Errno::DQUOT) => {
             // The space of the temporary file will be free again.
             let temp = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());

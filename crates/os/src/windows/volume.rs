@@ -20,6 +20,8 @@ const FULL_SIZE_INFORMATION: i32 = 7;
 #[derive(Clone, Copy, Debug)]
 pub struct StatVfs {
     pub f_bavail: u64,
+    pub f_favail: u64,
+    pub f_files: u64,
     pub f_frsize: u64,
 }
 
@@ -33,6 +35,9 @@ pub fn fstatvfs(file: impl AsFd) -> Result<StatVfs> {
     let space: Space = nt::part(&buffer, filled).ok_or(Errno::IO)?;
     Ok(StatVfs {
         f_bavail: space.free_for_caller.cast_unsigned(),
+        // The number of files is not limited.
+        f_favail: 0,
+        f_files: 0,
         f_frsize: u64::from(space.sectors_per_unit) * u64::from(space.sector_bytes),
     })
 }

@@ -16,7 +16,6 @@ use crate::model::raw_path;
 use crate::model::reply::Answer;
 use crate::model::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
 use crate::pipeline::report::rendered::files_data;
-use crate::session::gaps::history_gaps;
 use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
 use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::session::turns::TurnIndex;
@@ -36,7 +35,7 @@ use emendate_core::explain::{self, DiffHunk, DiffStat};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Advice, ChangeSet, Code, Error, Result};
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, LogEntry, OperationFilter};
+use emendate_history::{FileChange, LogEntry};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -86,6 +85,16 @@ pub(crate) struct HistoryInput {
     from: Option<String>,
 }
 
+impl HistoryInput {
+    /// Returns the query for the operations that match, at most that many.
+    ///
+    /// Errors: `call.invalid` for a `since` that is not a moment.
+    fn query<'a>(&'a self, path: Option<&'a SafePath>, from: Option<&'a str>, most: usize) -> Result<HistoryQuery<'a>> {
+        let since = self.since.as_deref().map(micros_of).transpose()?;
+        Ok(HistoryQuery { from, session: self.session.as_deref(), path: path.map(key), since, most })
+    }
+}
+
 /// The files of an operation that a reply shows.
 #[derive(Clone, Copy, Debug)]
 struct FilePart {
@@ -124,8 +133,13 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
     match (&args.id, &args.to) {
         (None, None) => list_operations(&call, &args, safe_path.as_ref(), call.reply_limits()),
         (Some(id), None) if id == NEWEST_NAME => {
-            let Some(last) = fitting(&call, &args, safe_path.as_ref(), 1)?.pop() else { return Err(nothing_done()) };
-            render_operation(call, last.0, &last.1, safe_path.as_ref(), &args)
+            let mut newest = None;
+            newest_operations(&call, args.query(safe_path.as_ref(), None, 1)?, |root, logged| {
+                newest = Some((root, logged));
+                Ok(ControlFlow::Continue(()))
+            })?;
+            let Some((root, logged)) = newest else { return Err(nothing_done()) };
+            render_operation(call, root, &logged, safe_path.as_ref(), &args)
         }
         (Some(id), None) => {
             let (root, logged) = select::operation(&call, OperationRef::read_name(id)?)?;
@@ -137,21 +151,6 @@ pub(crate) fn history_tool(call: Call<'_>, mut input: Value) -> Result<Answer> {
     }
 }
 
-/// Returns the operations that match, each with its root, the newest first.
-fn fitting(
-    context: &Context,
-    args: &HistoryInput,
-    safe_path: Option<&SafePath>,
-    limit: usize,
-) -> Result<Vec<(usize, LogEntry)>> {
-    let (session, path) = (args.session.as_deref(), safe_path.map(key));
-    let since = args.since.as_deref().map(micros_of).transpose()?;
-    let filter = OperationFilter { session, path, since, ..OperationFilter::newest(limit) };
-    let roots = 0..context.root_count();
-    let found = roots.map(|root| context.history(root).operations(&filter)).collect::<Result<_>>()?;
-    Ok(newest_first(found, |logged: &LogEntry| logged.at, limit))
-}
-
 fn list_operations(
     context: &Context,
     args: &HistoryInput,
@@ -160,11 +159,9 @@ fn list_operations(
 ) -> Result<Answer> {
     let wanted = args.limit.unwrap_or(LISTED_DEFAULT);
     let most = wanted.min(LISTED_MAX);
-    let since = args.since.as_deref().map(micros_of).transpose()?;
+    let page = args.query(path, args.from.as_deref(), most)?;
     let mut turns = TurnIndex::default();
     let (mut text, mut rows, mut bytes) = (String::new(), Vec::new(), 0);
-    let (from, session) = (args.from.as_deref(), args.session.as_deref());
-    let page = HistoryQuery { from, session, path: path.map(key), since, most };
     let next = newest_operations(context, page, |root, logged| {
         let status = operation_status(context, root, &logged)?;
         let turn = turns.turn_of(context, root, &logged)?;
@@ -193,7 +190,7 @@ fn list_operations(
         }
         data.insert("next".to_owned(), next.into());
     }
-    let gaps = history_gaps(context)?;
+    let gaps = context.history_gaps()?;
     for gap in &gaps {
         let _ = writeln!(text, "The history was damaged or could not be written: {gap}.");
     }

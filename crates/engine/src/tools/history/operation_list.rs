@@ -105,7 +105,7 @@ pub(crate) fn not_changed(logged: &LogEntry, path: &str) -> Error {
 /// Compares a moved file with the content of its former path.
 pub(crate) fn from_its_source(file: &FileChange, logged: &LogEntry) -> FileChange {
     let Some(from) = &file.moved_from else { return file.clone() };
-    let source = logged.operation.files.iter().find(|other| *from == other.path);
+    let source = logged.operation.file(from);
     FileChange { before: source.map_or(file.before, |source| source.before), ..file.clone() }
 }
 
@@ -232,10 +232,9 @@ fn state(logged: &LogEntry, status: OperationStatus) -> String {
     };
     let unsure = logged.operation.outcome == OperationOutcome::Unknown;
     let unsure = unsure.then(|| "its process ended during it, so it may be incomplete".to_owned());
-    let undo = matches!(logged.operation.role, Role::Undo(_));
     let then = status.reversal.map(|last| {
         // If the redo of an undo is undone, the undo is in effect again.
-        let verb = match (undo, last.redone) {
+        let verb = match (logged.is_undo(), last.redone) {
             (true, true) => "undone again",
             (true, false) | (false, true) => "redone",
             (false, false) => "undone",

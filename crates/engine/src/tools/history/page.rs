@@ -3,6 +3,7 @@
 
 use crate::context::Context;
 use crate::context::call::Call;
+use crate::context::history_stores::log_path;
 use crate::context::policy::Access;
 use crate::model::call_context::CallContext;
 use crate::pipeline::commit::log;
@@ -14,10 +15,17 @@ use crate::tools::history::places::place_of_change;
 use crate::tools::undo::file_states::side_content;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::{Code, Error, Result};
-use emendate_history::{GcStats, LogEntry, OperationFilter, Retention, TURN};
+use emendate_fs::SafePath;
+use emendate_history::{FileChange, GcStats, LogEntry, OperationFilter, Retention, TURN};
 use emendate_os::ffi::OsStrExt as _;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
+
+/// The advice for a file, or a version of it, that an operation does not have.
+const SEE_ITS_FILES: &str = "Read the operation itself for the files it has.";
+/// The advice for a version that is too large for one reply.
+const READ_A_PART: &str = "Ask for some of its lines, with ?offset=1&limit=1000 after the address, or restore it and \
+                           read parts of it.";
 
 /// An operation in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,28 +110,19 @@ impl HistoryAccess<'_> {
         lines: Option<(usize, usize)>,
     ) -> Result<Vec<u8>> {
         Call::new(self.context, caller).metered(|call| {
-    let (root, logged) = select::operation(&call, OperationRef::read_name(id)?)?;
-    let touched = logged.operation.files.iter().find(|file| *file.path == *path.as_os_str().as_bytes());
-    let touched = touched.ok_or_else(|| no_such_side(path, "was not changed by that operation"))?;
-    let safe_path = place_of_change(&call, touched)?;
-    call.check_access(&safe_path, Access::Read)?;
-    let side = match moment {
-        OperationSide::Before => touched.before,
-        OperationSide::After => touched.after,
-    };
-    let side = side.ok_or_else(|| no_such_side(path, "did not exist at that time"))?;
-    let bytes = side_content(&call, root, &safe_path, Some(side))?;
-    let bytes = bytes.ok_or_else(|| no_such_side(path, "is not kept in that version"))?;
-    let part = lines.map(|lines| lines_of(&bytes, lines.0, lines.1));
-    let (part, whole) = (part.unwrap_or(0..bytes.len()), bytes.len());
-    let most = call.config().reply.data;
-    if part.len() > most {
-        let what = format!("{} had {whole} bytes then; one reply has at most {most}.", safe_path.shown());
-        return Err(Error::new(Code::ReadTooLarge, what).next(
-                "Ask for some of its lines, with ?offset=1&limit=1000 after the address, or restore it and read parts of it.",
-            ));
-    }
-    Ok(if part.len() == whole { bytes } else { bytes[part].to_vec() })
+            let (root, logged) = select::operation(&call, OperationRef::read_name(id)?)?;
+            let touched = logged.operation.file(path.as_os_str().as_bytes());
+            let touched =
+                touched.ok_or_else(|| no_such_side(path, "was not changed by that operation", SEE_ITS_FILES))?;
+            let (safe_path, bytes) = content_on(&call, root, touched, moment, SEE_ITS_FILES)?;
+            let whole = bytes.len();
+            let part = lines.map_or(0..whole, |lines| lines_of(&bytes, lines.0, lines.1));
+            let most = call.config().reply.data;
+            if part.len() > most {
+                let what = format!("{} had {whole} bytes then; one reply has at most {most}.", safe_path.shown());
+                return Err(Error::new(Code::ReadTooLarge, what).next(READ_A_PART));
+            }
+            Ok(if part.len() == whole { bytes } else { bytes[part].to_vec() })
         })
     }
 
@@ -219,9 +218,31 @@ pub(crate) fn newest_operations(
 }
 
 /// Refuses a file or side that the operation lacks.
-fn no_such_side(path: &Path, what: &str) -> Error {
-    Error::new(Code::OperationMissing, format!("{} {what}.", emendate_fs::shown(path)))
-        .next("Read the operation itself for the files it has.")
+fn no_such_side(path: &Path, what: &str, next: &str) -> Error {
+    Error::new(Code::OperationMissing, format!("{} {what}.", emendate_fs::shown(path))).next(next)
+}
+
+/// Returns the place of a changed file, and its content on one side of the change. `next` is the advice if there is
+/// none.
+///
+/// Errors: `operation.not_found` if the file did not exist then, or its content was not kept; those of the policy.
+pub(crate) fn content_on(
+    context: &Context,
+    root: usize,
+    file: &FileChange,
+    side: OperationSide,
+    next: &str,
+) -> Result<(SafePath, Vec<u8>)> {
+    let place = place_of_change(context, file)?;
+    context.check_access(&place, Access::Read)?;
+    let state = match side {
+        OperationSide::Before => file.before,
+        OperationSide::After => file.after,
+    };
+    let path = log_path(&file.path);
+    let state = state.ok_or_else(|| no_such_side(path, "did not exist at that time", next))?;
+    let bytes = side_content(context, root, &place, Some(state))?;
+    Ok((place, bytes.ok_or_else(|| no_such_side(path, "is not kept in that version", next))?))
 }
 
 /// Returns the byte range of some lines, given the first one and their number.

@@ -45,7 +45,7 @@ pub(crate) fn place_asked_for(context: &Context, path: &Path) -> Result<SafePath
 
 /// True if an operation of any root touched the path.
 fn is_in_history(context: &Context, place: &SafePath) -> bool {
-    let filter = OperationFilter { path: Some(key(place)), ..OperationFilter::newest(1) };
+    let filter = OperationFilter::newest_of(key(place), 1);
     let has = |root| context.history(root).operations(&filter).is_ok_and(|found| !found.is_empty());
     (0..context.root_count()).any(has)
 }

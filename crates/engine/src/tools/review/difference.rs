@@ -6,7 +6,7 @@ use crate::context::policy::Access;
 use crate::context::syntax::language;
 use crate::model::call_context::CallContext;
 use crate::model::hunk_numbers::HUNK_CONTEXT_LINES;
-use crate::tools::history::page::OperationSide;
+use crate::tools::history::page::{OperationSide, content_on};
 use crate::tools::history::places::place_of_change;
 use crate::tools::review::Review;
 use crate::tools::review::large::large_difference;
@@ -270,21 +270,7 @@ fn colors(call: Call<'_>, path: &SafePath, text: &str, ranges: &[LineRange]) -> 
 /// Returns the bytes of a version, as [`Review::scope_content`] does in a call of its own.
 pub(crate) fn content(context: &Context, scope: &ChangeScope, path: &Path, moment: OperationSide) -> Result<Vec<u8>> {
     let (root, file) = Review { context }.scope_changes(scope)?.of(path)?.clone();
-    let safe_path = place_of_change(context, &file)?;
-    context.check_access(&safe_path, Access::Read)?;
-    let state = match moment {
-        OperationSide::Before => file.before,
-        OperationSide::After => file.after,
-    };
-    let state = state.ok_or_else(|| missing_content(path, "did not exist at that time"))?;
-    side_content(context, root, &safe_path, Some(state))?
-        .ok_or_else(|| missing_content(path, "is not kept in that version"))
-}
-
-/// Returns the error for a version of a file that is not available.
-fn missing_content(path: &Path, what: &str) -> Error {
-    let what = format!("{} {what}.", emendate_fs::shown(path));
-    Error::new(Code::OperationMissing, what).next("Choose another version.")
+    content_on(context, root, &file, moment, "Choose another version.").map(|(_, bytes)| bytes)
 }
 
 /// A text in which a person resolves the conflicts of an undo.

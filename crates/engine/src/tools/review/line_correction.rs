@@ -13,6 +13,7 @@ use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::review::Review;
 use crate::tools::review::reversal::{FoundChange, ShownChange};
 use crate::tools::undo::file_states::{lines_then, logged_place, side_content, with_same_codec};
+use crate::tools::undo::refusals::nothing_to_do;
 use emendate_core::line_edits::LineMap;
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot, TextEdit, resolve_texts};
 use emendate_fs::SafePath;
@@ -133,9 +134,7 @@ fn plan_correction(call: Call<'_>, place: &SafePath, lines: LocatedLines, text: 
     let is_ended = snapshot.text()[span.range()].ends_with('\n');
     let new = if is_ended && !text.is_empty() { format!("{text}\n") } else { text.to_owned() };
     if snapshot.text()[span.range()] == new {
-        return Err(Error::new(Code::EditNoChange, "The lines are already as you wrote them.")
-            .evidence(place.shown())
-            .next("Nothing is left to do."));
+        return Err(nothing_to_do("The lines are already as you wrote them.", place.shown()));
     }
     // What stays as it is needs no encoding.
     let changes = resolve_texts(snapshot, &[TextEdit { span, text: new }])?.changes;

@@ -16,7 +16,7 @@ use crate::tools::undo::select::{self, OperationRef};
 use data_encoding::HEXLOWER;
 use emendate_core::Result;
 use emendate_events::SessionModels;
-use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationOutcome, Role};
+use emendate_history::{FileChange, FileState, LogEntry, OperationOutcome, Role};
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
@@ -123,17 +123,6 @@ pub struct OperationView {
     pub files: Vec<FileView>,
 }
 
-/// The state of a file before or after a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileStateView {
-    /// A hash of the content.
-    pub version: [u8; 16],
-    /// Permission bits.
-    pub mode: u32,
-    /// The file is a symbolic link.
-    pub is_link: bool,
-}
-
 /// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileView {
@@ -150,9 +139,9 @@ pub struct FileView {
     /// The number of removed lines.
     pub removed: u64,
     /// The state before; `None` if there was nothing.
-    pub before: Option<FileStateView>,
+    pub before: Option<FileState>,
     /// The state after; `None` if there is nothing.
-    pub after: Option<FileStateView>,
+    pub after: Option<FileState>,
 }
 
 impl FileView {
@@ -165,12 +154,15 @@ impl FileView {
 
 /// Returns the same name as [`FileView::versions`].
 pub(crate) fn versions_of(file: &FileChange) -> String {
-    name_versions(file.before.map(state_view), file.after.map(state_view))
+    name_versions(file.before, file.after)
 }
 
-fn name_versions(before: Option<FileStateView>, after: Option<FileStateView>) -> String {
-    let name = |state: Option<FileStateView>| {
-        state.map_or_else(|| "none".to_owned(), |it| format!("{}.{:o}", HEXLOWER.encode(&it.version), it.mode))
+fn name_versions(before: Option<FileState>, after: Option<FileState>) -> String {
+    let name = |state: Option<FileState>| {
+        state.map_or_else(
+            || "none".to_owned(),
+            |it| format!("{}.{:o}", HEXLOWER.encode(&it.content.to_bytes()), it.mode),
+        )
     };
     format!("{}-{}", name(before), name(after))
 }
@@ -299,11 +291,7 @@ pub(crate) fn file_view(context: &Context, file: &FileChange) -> FileView {
         moved_from: file.moved_from.as_deref().map(below),
         added: file.added,
         removed: file.removed,
-        before: file.before.map(state_view),
-        after: file.after.map(state_view),
+        before: file.before,
+        after: file.after,
     }
-}
-
-fn state_view(state: FileState) -> FileStateView {
-    FileStateView { version: state.content.to_bytes(), mode: state.mode, is_link: state.kind == FileKind::Link }
 }

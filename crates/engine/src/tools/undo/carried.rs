@@ -4,12 +4,12 @@ use crate::context::Context;
 use crate::context::history_stores::{key, log_path};
 use crate::tools::undo::file_states::{is_regular, logged_place};
 use emendate_fs::{SafePath, shown};
-use emendate_history::{LogEntry, OperationFilter, OperationId, OperationOutcome};
+use emendate_history::{LogEntry, OperationFilter, OperationId};
 
-/// Operations on one path that are looked at. If there are more, the file is not followed.
-const OPERATIONS_MAX: usize = 100;
-/// Moves that are followed, one after another.
-const MOVES_FOLLOWED_MAX: usize = 100;
+/// Operations on one path that an undo looks at, the newest.
+pub(super) const PATH_OPERATIONS_MAX: usize = 100;
+/// Moves of files that an undo follows, one after another.
+pub(super) const MOVES_FOLLOWED_MAX: usize = 100;
 
 /// A file that later operations moved.
 pub(super) struct MovedFile {
@@ -83,14 +83,15 @@ enum NextMove {
 
 /// Returns the first move of the file of this path by an operation with a larger number.
 fn next_move(context: &Context, root: usize, path: &[u8], after: u64, taken_back: &[LogEntry]) -> NextMove {
-    let filter = OperationFilter { path: Some(path), ..OperationFilter::newest(OPERATIONS_MAX) };
+    let filter = OperationFilter::newest_of(path, PATH_OPERATIONS_MAX);
     let Ok(entries) = context.history(root).operations(&filter) else { return NextMove::Unclear };
-    if entries.len() == OPERATIONS_MAX && entries.iter().all(|entry| entry.id.number > after) {
+    // If there are more, the file is not followed.
+    if entries.len() == PATH_OPERATIONS_MAX && entries.iter().all(|entry| entry.id.number > after) {
         return NextMove::Unclear;
     }
     let later = entries.iter().rev().filter(|entry| entry.id.number > after);
     for entry in later.filter(|entry| taken_back.iter().all(|it| it.id != entry.id)) {
-        if entry.owner.is_some() || entry.operation.outcome == OperationOutcome::Unknown {
+        if !entry.is_finished() {
             return NextMove::Unclear;
         }
         let files = &entry.operation.files;

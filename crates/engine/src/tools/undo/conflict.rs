@@ -8,7 +8,7 @@ use crate::pipeline::plan::file_plan::CurrentState;
 use crate::session::outside::{FoundContent, record_outside_changes};
 use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::file_states::{difference, history_content, is_same_content, with_same_codec};
-use crate::tools::undo::later_move::later_move;
+use crate::tools::undo::later_move::{later_move, take_back_move};
 use crate::tools::undo::select::is_foreign;
 use emendate_core::{Advice, Code, Error, Phrase, Result, Snapshot, advice};
 use emendate_fs::SafePath;
@@ -64,20 +64,10 @@ impl UndoConflict<'_> {
 
     /// Creates the error for a file that the operation created, and that others moved to another path since.
     pub(super) fn moved_away(&self, moved: &MovedFile) -> Error {
-        let is_others = |by: LogEntry| is_foreign(&by, &self.call.caller.session) && !self.call.caller.allows_unread();
         let by = self.call.history(self.root).operation(moved.by.into()).ok().flatten();
-        let id = moved.by.to_string();
-        let undo =
-            if by.is_some_and(is_others) { json!({ "id": id, "any_session": true }) } else { json!({ "id": id }) };
-        let what = format!("operation {id} moved the file that it created to {}.", moved.place.shown());
-        self.error(&what).next(
-            advice![
-                "Remove the file there; or call ",
-                Phrase::Call("undo", undo),
-                format!(" to take back the move, then repeat this call for operation {}.", self.logged.id)
-            ]
-            .or("Remove the file there."),
-        )
+        let what = format!("operation {} moved the file that it created to {}.", moved.by, moved.place.shown());
+        let instead = "Remove the file there";
+        self.error(&what).next(take_back_move(self.call, instead, moved.by, by.as_ref(), self.logged.id))
     }
 
     /// Returns the advice to put a file back that is gone, so that a part of it can be undone or redone.
@@ -113,14 +103,10 @@ impl UndoConflict<'_> {
         calls.into_iter().flatten().reduce(Advice::or).unwrap_or_default()
     }
 
-    /// The change of a file by the operation. A path behind a link that was a directory then is not in the history.
-    fn change_of(&self, path: &SafePath) -> Option<&FileChange> {
-        self.logged.operation.files.iter().find(|file| file.path == key(path))
-    }
-
     /// Returns whether the history has the version of a file before the operation.
     fn has_version_before(&self, path: &SafePath, now: Option<&LoadedFile>) -> bool {
-        let before = self.change_of(path).and_then(|change| change.before);
+        // A path behind a link that was a directory then is not in the history.
+        let before = self.logged.operation.file(key(path)).and_then(|change| change.before);
         before.is_some_and(|before| matches!(history_content(&self.call, self.root, before, now), Ok(Some(_))))
     }
 
@@ -133,7 +119,7 @@ impl UndoConflict<'_> {
     fn removal(&self) -> Option<LogEntry> {
         // The history knows of a removal by others only once the file was looked for.
         record_outside_changes(&self.call, &[FoundContent { path: self.path, content: None }]);
-        let filter = OperationFilter { path: Some(key(self.path)), limit: 1, ..OperationFilter::default() };
+        let filter = OperationFilter::newest_of(key(self.path), 1);
         let newest = self.call.history(self.root).operations(&filter).ok()?.pop()?;
         let is_removal = newest.operation.files.iter().any(|file| file.path == key(self.path) && file.after.is_none());
         (is_removal && newest.owner.is_none()).then_some(newest)
@@ -155,7 +141,7 @@ impl UndoConflict<'_> {
     pub(super) fn refuse(&self, what: &str, now: Option<&LoadedFile>) -> Error {
         let error = self.error(what);
         // A file that the operation created is not there in the version before it.
-        let effect = if self.change_of(self.path).is_some_and(|change| change.before.is_none()) {
+        let effect = if self.logged.operation.file(key(self.path)).is_some_and(|change| change.before.is_none()) {
             "Keep the file; or, to remove it with the later changes, call "
         } else if self.has_version_before(self.path, now) {
             "Make the change with an edit; or, to put the whole file back, call "
@@ -176,7 +162,7 @@ impl UndoConflict<'_> {
     /// Adds the texts that the operation replaced, as far as they are short. The log has them, also if it has neither
     /// version of the file.
     fn with_replacements(&self, error: Error) -> Error {
-        let sides = self.change_of(self.path).and_then(|change| change.before.zip(change.after));
+        let sides = self.logged.operation.file(key(self.path)).and_then(|change| change.before.zip(change.after));
         let found = sides.and_then(|(before, after)| {
             self.call.history(self.root).replacements(after.content, before.content).ok().flatten()
         });

@@ -2,15 +2,11 @@
 
 use crate::context::call::Call;
 use crate::tools::undo::author;
+use crate::tools::undo::carried::{MOVES_FOLLOWED_MAX, PATH_OPERATIONS_MAX};
 use crate::tools::undo::reversal::first_hiding;
 use crate::tools::undo::select::came_back;
 use emendate_core::{Code, Error};
 use emendate_history::{LogEntry, OperationFilter, OperationOutcome, Role};
-
-/// Later operations of one file that are looked at.
-const LATER_OPERATIONS_MAX: usize = 100;
-/// Paths to which they moved files that are looked at.
-const MOVES_FOLLOWED_MAX: usize = 100;
 
 /// Returns the newest later operation in effect whose undo, after that of newer ones, would bring back what this
 /// operation wrote. As long as there is one, this operation must not count as undone: nothing could remove its text
@@ -21,7 +17,7 @@ pub(super) fn covering(call: Call<'_>, root: usize, logged: &LogEntry) -> Option
     let paths_max = paths.len() + MOVES_FOLLOWED_MAX;
     let mut nth = 0;
     while let Some(path) = paths.get(nth).cloned() {
-        let filter = OperationFilter { path: Some(&path), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
+        let filter = OperationFilter::newest_of(&path, PATH_OPERATIONS_MAX);
         // Without the history there is nothing that could be undone.
         let found = call.history(root).operations(&filter).unwrap_or_default();
         // What removed a file may have found it at another path.

@@ -24,12 +24,12 @@ use crate::tools::undo::file_states::{
 };
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::later_move::later_move;
-use crate::tools::undo::refusals::{foreign, still_running};
+use crate::tools::undo::refusals::{foreign, nothing_to_do, still_running};
 use crate::tools::undo::restore::{RestoreInput, may_replace};
 use crate::tools::undo::select::{self, OperationRef, choose_one, is_foreign, session_filter};
 use emendate_core::{Advice, ChangeSet, Code, Error, Phrase, Presence, Result, Snapshot, TieBreak, advice, explain};
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileState, LogEntry, Role};
+use emendate_history::{FileChange, FileState, LogEntry};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::iter::once;
@@ -98,8 +98,7 @@ pub(super) fn undo_hunks(
         return Err(foreign(&logged));
     }
     // A redo of an undo reverses the undo; a redo of an edit applies the edit again.
-    let is_undo = matches!(logged.operation.role, Role::Undo(_));
-    let action = if args.redo && !is_undo { HunkAction::Apply } else { HunkAction::Reverse };
+    let action = if args.redo && !logged.is_undo() { HunkAction::Apply } else { HunkAction::Reverse };
     let hunks = HunkNumbers::new(logged.id, args.hunks.as_deref().unwrap_or_default())?;
     let (file, safe_path, moved) = changed_text_now(&call, root, &logged, path)?;
     let selection = HunkSelection { root, logged, file, path: safe_path, hunks, action, read_by: None, moved };
@@ -155,7 +154,7 @@ fn changed_text(context: &Context, logged: &LogEntry, path: Option<&Path>) -> Re
     }
     let safe_path = path.map(|path| context.resolve_no_follow(path, Access::Write)).transpose()?;
     let file = match &safe_path {
-        Some(safe_path) => logged.operation.files.iter().find(|file| file.path == key(safe_path)),
+        Some(safe_path) => logged.operation.file(key(safe_path)),
         None => Some(only_file(logged)?),
     };
     let Some(file) = file else {
@@ -259,9 +258,7 @@ fn plan_hunks(call: Call<'_>, selection: &HunkSelection<'_>, now: LoadedFile) ->
     let sides = selection.sides(&call, &now)?;
     let missing = selection.missing(&sides, &now)?;
     if missing.is_empty() {
-        return Err(Error::new(Code::EditNoChange, "These lines are already as they would be.")
-            .evidence(selection.path.shown())
-            .next("Nothing is left to do."));
+        return Err(nothing_to_do("These lines are already as they would be.", selection.path.shown()));
     }
     let (seen, mine) = (sides.seen(selection.action), sides.change_of(&missing, selection.action));
     let theirs = ChangeSet::diff(seen, &now.snapshot);

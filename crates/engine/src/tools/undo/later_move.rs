@@ -3,16 +3,12 @@
 use crate::context::call::Call;
 use crate::context::history_stores::log_path;
 use crate::pipeline::plan::file_plan::CurrentState;
+use crate::tools::undo::carried::{MOVES_FOLLOWED_MAX, PATH_OPERATIONS_MAX};
 use crate::tools::undo::file_states::{current_state, logged_place};
 use crate::tools::undo::select::is_foreign;
 use emendate_core::{Advice, Phrase, advice};
-use emendate_history::{LogEntry, OperationFilter, OperationId, OperationOutcome};
+use emendate_history::{LogEntry, OperationFilter, OperationId};
 use serde_json::json;
-
-/// Later operations on one path that are looked at.
-const LATER_OPERATIONS_MAX: usize = 100;
-/// Moves that are followed, one after another.
-const MOVES_FOLLOWED_MAX: usize = 100;
 
 /// The last move of a file.
 pub(super) struct LaterMove {
@@ -39,11 +35,10 @@ pub(super) fn later_move(call: Call<'_>, root: usize, path: &[u8], after: Operat
 
 /// Returns the newest operation in effect with a larger number that moved the file of this path.
 fn move_from(call: Call<'_>, root: usize, path: &[u8], after: u64) -> Option<LaterMove> {
-    let filter = OperationFilter { path: Some(path), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
+    let filter = OperationFilter::newest_of(path, PATH_OPERATIONS_MAX);
     let entries = call.history(root).operations(&filter).ok()?;
     entries.into_iter().take_while(|entry| entry.id.number > after).find_map(|entry| {
-        let is_unfinished = entry.owner.is_some() || entry.operation.outcome == OperationOutcome::Unknown;
-        if entry.undone_by.is_some() || is_unfinished {
+        if entry.undone_by.is_some() || !entry.is_finished() {
             return None;
         }
         let file = entry.operation.files.iter().find(|file| file.moved_from.as_deref() == Some(path))?;
@@ -60,14 +55,26 @@ impl LaterMove {
 
     /// Returns the advice for the undo of an operation that needs the file at its former path.
     pub(super) fn advice(&self, call: Call<'_>, undone: OperationId) -> Advice {
-        let id = self.by.id.to_string();
-        let is_foreign = is_foreign(&self.by, &call.caller.session) && !call.caller.allows_unread();
-        let undo = if is_foreign { json!({ "id": id, "any_session": true }) } else { json!({ "id": id }) };
-        advice![
-            "Make the change there with an edit; or call ",
-            Phrase::Call("undo", undo),
-            format!(" to take back the move, then repeat this call for operation {undone}.")
-        ]
-        .or("Make the change there with an edit.")
+        take_back_move(call, "Make the change there with an edit", self.by.id, Some(&self.by), undone)
     }
+}
+
+/// Returns the advice to do something else, or to take back the move of a file before the undo of an operation. `by` is
+/// the operation that moved it, if the history has it.
+pub(super) fn take_back_move(
+    call: Call<'_>,
+    instead: &str,
+    moved_by: OperationId,
+    by: Option<&LogEntry>,
+    undone: OperationId,
+) -> Advice {
+    let is_others = |by: &LogEntry| is_foreign(by, &call.caller.session) && !call.caller.allows_unread();
+    let id = moved_by.to_string();
+    let undo = if by.is_some_and(is_others) { json!({ "id": id, "any_session": true }) } else { json!({ "id": id }) };
+    advice![
+        format!("{instead}; or call "),
+        Phrase::Call("undo", undo),
+        format!(" to take back the move, then repeat this call for operation {undone}.")
+    ]
+    .or(format!("{instead}."))
 }

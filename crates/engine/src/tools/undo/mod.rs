@@ -12,7 +12,7 @@ pub(crate) mod large;
 mod later_move;
 mod mode_reversal;
 mod recorded;
-mod refusals;
+pub(crate) mod refusals;
 pub(crate) mod restore;
 pub(crate) mod reversal;
 pub(crate) mod reversed_files;
@@ -334,13 +334,13 @@ pub(crate) fn author(operation: &Operation) -> String {
 
 /// Formats the headline of an undo.
 fn headline(logged: &LogEntry, dry_run: bool) -> String {
-    let verb = match (matches!(logged.operation.role, Role::Undo(_)), dry_run) {
+    let verb = match (logged.is_undo(), dry_run) {
         (false, false) => "Undone",
         (false, true) => "Would be undone",
         (true, false) => "Redone by reversing",
         (true, true) => "Would be redone by reversing",
     };
     let by = author(&logged.operation);
-    let colon = if matches!(logged.operation.role, Role::Undo(_)) { "" } else { ":" };
+    let colon = if logged.is_undo() { "" } else { ":" };
     format!("{verb}{colon} operation {} ({by}).\n", logged.id)
 }

@@ -2,15 +2,13 @@
 //! versions cannot: among equal lines, it finds a change at several positions, and in a version that never had it.
 
 use crate::context::Context;
+use crate::tools::undo::carried::PATH_OPERATIONS_MAX;
 use crate::tools::undo::effects::EditEffects;
 use crate::tools::undo::file_states::{current_state, is_regular, is_same_content};
 use emendate_core::Result;
 use emendate_fs::SafePath;
-use emendate_history::{FileChange, FileState, LogEntry, OperationFilter, OperationId, OperationOutcome};
+use emendate_history::{FileChange, FileState, LogEntry, OperationFilter, OperationId};
 use std::collections::BTreeSet;
-
-/// Operations of one file that are looked at.
-const RECORDED_OPERATIONS_MAX: usize = 100;
 
 /// The operations that rewrote a file in place, the newest first, as long as each begins with the version that the one
 /// before it left. The newest left the version that is there now.
@@ -40,14 +38,14 @@ impl<'a> RecordedChanges<'a> {
         key: &'a [u8],
         effects: &'a EditEffects,
     ) -> Result<RecordedChanges<'a>> {
-        let filter = OperationFilter { path: Some(key), ..OperationFilter::newest(RECORDED_OPERATIONS_MAX) };
+        let filter = OperationFilter::newest_of(key, PATH_OPERATIONS_MAX);
         let entries = context.history(root).operations(&filter)?;
         let edits = entries.iter().flat_map(|entry| effects.changed_by(entry)).collect();
         let mut changes: Vec<RecordedChange> = Vec::new();
         for entry in entries {
-            let file = entry.operation.files.iter().find(|file| file.path == key).cloned();
+            let file = entry.operation.file(key).cloned();
             // Content that was moved has changes which were recorded elsewhere.
-            let Some(file) = file.filter(|file| is_finished(&entry) && is_in_place(file)) else { break };
+            let Some(file) = file.filter(|file| entry.is_finished() && is_in_place(file)) else { break };
             let follows = match changes.last() {
                 Some(later) => is_same_version(file.after, later.file.before),
                 None => current_state(context, path).is_ok_and(|now| is_same_content(&now, file.after)),
@@ -97,11 +95,6 @@ impl<'a> RecordedChanges<'a> {
         self.changes.iter().any(|it| it.entry.id == operation.id)
             && self.edits.iter().all(|edit| was_in_effect(*edit) || !self.effects.is_in_effect(*edit))
     }
-}
-
-/// True for an operation whose result is known.
-fn is_finished(entry: &LogEntry) -> bool {
-    entry.owner.is_none() && entry.operation.outcome != OperationOutcome::Unknown
 }
 
 /// True for a change of a regular file that stayed where it was.

@@ -2,7 +2,7 @@
 
 use crate::tools::history::operation_list::{LastUndo, OperationStatus, one_line};
 use emendate_core::{Advice, Code, Error, Phrase, advice};
-use emendate_history::{HistoryGap, LogEntry, Role};
+use emendate_history::{HistoryGap, LogEntry};
 
 /// Creates the error for an operation of another session.
 pub(super) fn foreign(logged: &LogEntry) -> Error {
@@ -18,8 +18,7 @@ pub(super) fn foreign(logged: &LogEntry) -> Error {
 
 /// Creates the error for an operation that was undone already; its redo can be undone instead.
 pub(super) fn already_reversed(logged: &LogEntry, last: LastUndo) -> Error {
-    let undo = matches!(logged.operation.role, Role::Undo(_));
-    let verb = if undo == last.redone { "undone" } else { "redone" };
+    let verb = if logged.is_undo() == last.redone { "undone" } else { "redone" };
     let by = last.by;
     let (what, next) = if last.redone {
         (format!("Operation {} was {verb} by {by}.", logged.id), format!("To take it back again, undo operation {by}."))
@@ -30,6 +29,11 @@ pub(super) fn already_reversed(logged: &LogEntry, last: LastUndo) -> Error {
         )
     };
     Error::new(Code::EditNoChange, what).next(next)
+}
+
+/// Creates the error for a call that would change nothing. `about` names the file or the operations.
+pub(crate) fn nothing_to_do(what: &str, about: impl AsRef<str>) -> Error {
+    Error::new(Code::EditNoChange, what).evidence(about).next("Nothing is left to do.")
 }
 
 /// Creates the error for an operation that would have to finish first.

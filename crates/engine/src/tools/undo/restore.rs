@@ -20,11 +20,12 @@ use crate::tools::tool::{Annotations, REST_OF_FILES, Tool};
 use crate::tools::tool_input::ToolInput;
 use crate::tools::undo::file_states::{current_state, history_content, is_same_content, not_kept, putting};
 use crate::tools::undo::hunks::{HunkSelection, hunks_to_restore, write_hunks};
+use crate::tools::undo::refusals::nothing_to_do;
 use crate::tools::undo::select::{self, OperationRef};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Code, Error, Phrase, Result, advice};
 use emendate_fs::{FileAttributes, SafePath};
-use emendate_history::{FileChange, FileKind, FileState, LogEntry, OperationFilter};
+use emendate_history::{FileKind, FileState, LogEntry, OperationFilter};
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
@@ -121,9 +122,7 @@ pub(crate) fn restore_file<'a>(
         if plan.writes() {
             return Ok(vec![plan]);
         }
-        Err(Error::new(Code::EditNoChange, "The file is already as it was then.")
-            .evidence(safe_path.shown())
-            .next("Nothing is left to do."))
+        Err(nothing_to_do("The file is already as it was then.", safe_path.shown()))
     })?;
     drop(locks);
     Ok(RestoredFile { receipts, hunks: None })
@@ -133,9 +132,7 @@ fn plan_restore(call: Call<'_>, path: &SafePath, past: &PastState, now: CurrentS
     let PastState { root, entry, state } = past;
     let Some(side) = *state else {
         if matches!(now, CurrentState::Nothing) {
-            return Err(Error::new(Code::EditNoChange, "The file did not exist then, and does not now.")
-                .evidence(path.shown())
-                .next("Nothing is left to do."));
+            return Err(nothing_to_do("The file did not exist then, and does not now.", path.shown()));
         }
         return Ok(FilePlan::replace_entry(path.clone(), now, TargetState::Nothing));
     };
@@ -158,7 +155,7 @@ fn plan_restore(call: Call<'_>, path: &SafePath, past: &PastState, now: CurrentS
 
 /// Returns owner and attributes of a deleted file at the time of its removal.
 fn attributes_then(context: &Context, root: usize, path: &SafePath, side: FileState) -> Result<Option<FileAttributes>> {
-    let filter = OperationFilter { path: Some(key(path)), ..OperationFilter::newest(LATER_OPERATIONS_MAX) };
+    let filter = OperationFilter::newest_of(key(path), LATER_OPERATIONS_MAX);
     let files = context.history(root).operations(&filter)?.into_iter().flat_map(|logged| logged.operation.files);
     let mut same = files.filter(|file| file.path == key(path) && file.before == Some(side));
     Ok(same.find_map(|file| file.attributes))
@@ -183,7 +180,7 @@ struct PastState {
 /// Returns the entry at a path right after an operation, or right before it.
 fn side_at(context: &Context, root: usize, path: &SafePath, logged: &LogEntry, before: bool) -> Result<PastState> {
     // Others may have changed it between the preceding operation and this one.
-    if before && let Some(file) = change_of(path, logged) {
+    if before && let Some(file) = logged.operation.file(key(path)) {
         return Ok(PastState { root, entry: logged.clone(), state: file.before });
     }
     let upto = if before { logged.id.number } else { logged.id.number.saturating_add(1) };
@@ -195,10 +192,11 @@ fn side_at(context: &Context, root: usize, path: &SafePath, logged: &LogEntry, b
         let below = Some(upto).filter(|_| is_here);
         let mut older = logged_operations(history, OperationFilter { below, ..filter });
         let older = older.find(|it| it.as_ref().map_or(true, |it| is_here || it.at <= logged.at)).transpose()?;
-        if let Some((entry, file)) = older.and_then(|it| change_of(path, &it).map(|file| (it, file)))
+        if let Some(entry) = older
+            && let Some(file) = entry.operation.file(key(path))
             && last.as_ref().is_none_or(|last| last.entry.at < entry.at)
         {
-            last = Some(PastState { root: of, entry, state: file.after });
+            last = Some(PastState { root: of, state: file.after, entry });
         }
     }
     if let Some(last) = last {
@@ -211,10 +209,10 @@ fn side_at(context: &Context, root: usize, path: &SafePath, logged: &LogEntry, b
             if of == root && later.id.number < upto {
                 break;
             }
-            if let Some(file) = change_of(path, &later)
+            if let Some(file) = later.operation.file(key(path))
                 && first.as_ref().is_none_or(|first| later.at <= first.entry.at)
             {
-                first = Some(PastState { root: of, entry: later, state: file.before });
+                first = Some(PastState { root: of, state: file.before, entry: later });
             }
         }
     }
@@ -230,9 +228,4 @@ fn side_at(context: &Context, root: usize, path: &SafePath, logged: &LogEntry, b
                 .or("Nothing of it can be restored."),
             )
     })
-}
-
-/// Returns the change of the path in an operation.
-fn change_of(path: &SafePath, logged: &LogEntry) -> Option<FileChange> {
-    logged.operation.files.iter().find(|file| file.path == key(path)).cloned()
 }

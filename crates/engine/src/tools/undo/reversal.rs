@@ -17,6 +17,7 @@ use crate::tools::undo::hunks::{HunkAction, HunkSides};
 use crate::tools::undo::large::plan_big_undo;
 use crate::tools::undo::mode_reversal::reversed_mode;
 use crate::tools::undo::recorded::RecordedChanges;
+use crate::tools::undo::refusals::nothing_to_do;
 use crate::tools::undo::reversed_files::ReversedFiles;
 use emendate_core::{ChangeSet, Code, Error, Phrase, Result, TieBreak, advice};
 use emendate_fs::SafePath;
@@ -82,9 +83,8 @@ pub(super) fn plans(call: Call<'_>, root: usize, all: &[LogEntry]) -> Result<Vec
     let plans = reversed.plans();
     if plans.is_empty() {
         let ids: Vec<String> = all.iter().map(|logged| logged.id.to_string()).collect();
-        return Err(Error::new(Code::EditNoChange, "The files are already as they were before that operation.")
-            .evidence(format!("operation {}", ids.join(", ")))
-            .next("Nothing is left to do."));
+        let what = "The files are already as they were before that operation.";
+        return Err(nothing_to_do(what, format!("operation {}", ids.join(", "))));
     }
     Ok(plans)
 }

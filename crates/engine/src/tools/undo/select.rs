@@ -5,7 +5,6 @@ use crate::context::call::Call;
 use crate::context::history_stores::{key, logged_operations};
 use crate::context::policy::Access;
 use crate::model::call_context::CallContext;
-use crate::session::gaps::history_gaps;
 use crate::session::in_doubt::resolve_in_doubt;
 use crate::session::outside::is_of_shell;
 use crate::tools::history::operation_list::{LastUndo, newest_first, reversal_of};
@@ -119,7 +118,7 @@ fn last_undo(context: &Context, session: Option<&str>) -> Option<OperationId> {
     let filter = OperationFilter { session: Some(session?), ..OperationFilter::newest(1) };
     let newest = (0..context.root_count()).filter_map(|root| context.history(root).operations(&filter).ok()?.pop());
     let last = newest.max_by_key(|logged| logged.at)?;
-    (matches!(last.operation.role, Role::Undo(_)) && last.undone_by.is_none()).then_some(last.id)
+    (last.is_undo() && last.undone_by.is_none()).then_some(last.id)
 }
 
 /// Returns the operation of that name, with its root.
@@ -259,7 +258,7 @@ fn redo_by_id(context: &Context, session: Option<&str>, id: &str) -> Result<(usi
     if last.operation.is_moment() || last.owner.is_some() {
         return by_id(context, session, &last.id.to_string());
     }
-    if !matches!(last.operation.role, Role::Undo(_)) {
+    if !last.is_undo() {
         let what = match (by, &logged.operation.role) {
             (Some(by), Role::Undo(_)) => format!("Operation {id} was redone already, by {by}."),
             (Some(by), _) => format!("Operation {id} is not undone: {by} redid it."),
@@ -298,7 +297,7 @@ pub(crate) fn came_back(context: &Context, root: usize, logged: &LogEntry) -> Re
     }
     let Some(LastUndo { by, redone: true }) = reversal_of(context, root, logged)? else { return Ok(false) };
     let by = operation_in(context, root, by)?;
-    Ok(by.is_some_and(|by| matches!(by.operation.role, Role::Undo(_))))
+    Ok(by.is_some_and(|by| by.is_undo()))
 }
 
 /// Selects several operations of one root by their names.
@@ -376,7 +375,8 @@ fn select_last(
 /// Creates the error for a session without an operation to undo or redo.
 fn nothing_left(context: &Context, session: Option<&str>, path: Option<&SafePath>, verb: &str) -> Result<Error> {
     let whose = session.map_or(String::new(), |session| format!(" in the session {session}"));
-    let lost = history_gaps(context)?
+    let lost = context
+        .history_gaps()?
         .first()
         .map_or(String::new(), |gap| format!(" The history was damaged or could not be written: {gap}."));
     let error = Error::new(Code::OperationMissing, format!("There is nothing to {verb}{whose}.{lost}"));

@@ -11,7 +11,7 @@ use crate::session::in_doubt::wait_for_in_doubt;
 use crate::tools::undo::file_states::{
     current_state, difference, history_content, is_same_content, logged_place, not_kept, putting, with_same_codec,
 };
-use crate::tools::undo::refusals::still_running;
+use crate::tools::undo::refusals::{nothing_to_do, still_running};
 use crate::tools::undo::reversal;
 use emendate_core::{Code, Error, Result};
 use emendate_fs::SafePath;
@@ -73,9 +73,7 @@ pub(crate) fn exchange_file(
         if plan.writes() {
             return Ok(vec![plan]);
         }
-        Err(Error::new(Code::EditNoChange, "The file is already as it would be.")
-            .evidence(place.shown())
-            .next("Nothing is left to do."))
+        Err(nothing_to_do("The file is already as it would be.", place.shown()))
     })
 }
 
