@@ -60,7 +60,7 @@ fn disk_without_free_inodes_is_reported() {
         mount -t tmpfs -o nr_inodes=4,mode=755 none work
         cd work; echo one > a; echo one > b; echo one > c
         fails \"$emend\" edit a --old one --new two 2> ../said
-        grep -F '[io.no_space]' ../said
+        grep -F '[io.no_space]' ../said; grep -F 'free inodes: 0 of 4' ../said
         [ \"$(cat a)\" = one ]; rm c
         \"$emend\" edit a --old one --new two > /dev/null; ls -A";
     if let Some(ran) = play(&workspace, script) {
