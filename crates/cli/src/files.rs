@@ -107,6 +107,9 @@ pub(crate) fn run(context: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     };
     let colors = listing_colors(context, &engine, ask.tool, &input, &reply);
     let mut status = output::reply(context, &reply, ask.view, &colors);
+    if ask.tool == "convert" && !context.global.json {
+        output::notes_beside(&reply);
+    }
     output::notices(&engine);
     if let Err(error) = rejected {
         output::error(&error);

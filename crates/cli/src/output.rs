@@ -332,6 +332,12 @@ pub(crate) fn note(text: &str) {
     let _ = out.put(NOTE, "note").and_then(|()| out.sentence(&format!(": {text}"))).and_then(|()| out.flush());
 }
 
+/// Prints the notes of a reply whose text is for a program.
+pub(crate) fn notes_beside(reply: &Reply) {
+    let notes = reply.result.as_ref().ok().and_then(|answer| answer.data.get("notes")?.as_array());
+    notes.into_iter().flatten().filter_map(Value::as_str).for_each(note);
+}
+
 /// Prints a heading on standard output.
 pub(crate) fn heading(text: &str) -> Result<()> {
     let mut out = stdout();

@@ -1,4 +1,4 @@
-//! Tests that the output of `emend show` and `emend diff` is a patch that `git apply` accepts as it is.
+//! Tests that the output of `emend show`, `emend diff` and `emend convert` is a patch that `git apply` accepts as it is.
 
 use crate::workspace::{TestWorkspace, feed};
 use std::collections::BTreeMap;
@@ -91,6 +91,37 @@ fn shown_operations_are_patches_for_git() {
         assert!(applied.err.is_empty(), "{}\n{patch}", applied.err);
         assert_eq!(tree(&copy), tree(&workspace.work()), "{words:?}\n{patch}");
     }
+}
+
+#[test]
+fn converted_edits_are_patches_for_git() {
+    if !external::has(&["git"]) {
+        return;
+    }
+    let workspace = TestWorkspace::with("one\ntwo\n");
+    for (name, before, after) in [
+        ("lf.txt", "one\ntwo\n", "one\nTWO\n"),
+        ("crlf.txt", "one\r\ntwo\r\n", "one\r\nTWO\r\n"),
+        ("mixed.txt", "one\r\ntwo\nthree\r\n", "one\r\nTWO\nthree\r\n"),
+        ("mark.txt", "\u{FEFF}one\ntwo\n", "\u{FEFF}one\nTWO\n"),
+        ("marked.txt", "\u{FEFF}two\r\n", "\u{FEFF}TWO\r\n"),
+        ("open.txt", "one\r\ntwo", "one\r\nTWO"),
+    ] {
+        workspace.put(name, before);
+        let edit = format!("{name}\n<<<<<<< SEARCH\ntwo\n=======\nTWO\n>>>>>>> REPLACE\n");
+        let converted = workspace.feed(&["convert", "--to", "unified_diff"], &edit).exits(0);
+        assert!(converted.err.is_empty(), "{name}: {}", converted.err);
+        let mut git = external::git(&workspace.work());
+        git.args(["apply", "--whitespace=nowarn"]).env("GIT_CEILING_DIRECTORIES", workspace.beside(""));
+        let applied = feed(git, converted.out.as_bytes());
+        assert!(applied.err.is_empty(), "{}\n{}", applied.err, converted.out);
+        assert_eq!(workspace.get(name), after, "{}", converted.out);
+    }
+    // Another encoding is reported.
+    workspace.put("latin.txt", b"caf\xe9\ntwo\n");
+    let edit = "latin.txt\n<<<<<<< SEARCH\ntwo\n=======\nTWO\n>>>>>>> REPLACE\n";
+    let converted = workspace.feed(&["convert", "--to", "unified_diff"], edit).exits(0);
+    assert!(converted.err.contains("`git apply` does not"), "{}", converted.err);
 }
 
 #[test]

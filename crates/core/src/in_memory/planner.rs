@@ -295,6 +295,10 @@ impl<V: View + ?Sized> Planner<'_, V> {
     /// Moves or copies a file, with optional edits.
     fn carry(&mut self, nth: usize, step: &FileRequest, carried: CarryStep<'_>) -> Result<()> {
         let CarryStep { to, ops, is_copied } = carried;
+        let is_idle = step.path == to && ops.is_empty() && step.mode.is_none();
+        if is_idle && self.files.get(to).is_none() && self.view.has_file(to) {
+            return Err(refusals::moved_nowhere(to));
+        }
         if step.path == to {
             self.edit(step, ops, OpOrder::AsNeeded)?;
             if let Some(file) = self.files.get_mut(to) {

@@ -105,6 +105,13 @@ pub fn named_twice(path: &str, evidence: &str) -> Error {
         .next("Write all edits of a file into one entry: they are all about the file as it is now.")
 }
 
+/// Creates the error for a move to the file's own path without an edit.
+pub fn moved_nowhere(path: &str) -> Error {
+    Error::new(Code::EditNoChange, "The file is already at the path it is to be moved to, and no edit of it is sent.")
+        .evidence(path)
+        .next("Omit the file, name another path, or send the edits.")
+}
+
 /// Checks the limits on a request in any format.
 ///
 /// Errors: `call.too_large`.

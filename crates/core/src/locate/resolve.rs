@@ -29,6 +29,7 @@ mod in_turn;
 mod lone_cr;
 mod other_depth;
 mod repeated;
+mod stated_ends;
 
 pub(crate) use failures::EXPLAINED_FAILURES_MAX;
 use failures::{failures_explained, is_there, not_tried, tolerated};
@@ -83,6 +84,9 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
     check_cut_lines(base, ops, settings)?;
     let repaired_ops = lone_cr::in_lone_cr(base.text(), ops);
     let has_lone_cr = matches!(repaired_ops, Cow::Owned(_));
+    let with_ends = stated_ends::with_stated_ends(base, &repaired_ops);
+    let has_stated_ends = with_ends.is_some();
+    let repaired_ops = with_ends.map_or(repaired_ops, Cow::Owned);
     let (repaired_ops, mark_notes) = byte_order_mark::without_marks(base, repaired_ops);
     let bare = without_copied_numbers(base, &repaired_ops)?;
     let has_bare = bare.is_some();
@@ -100,6 +104,9 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
         resolved.notes.push(Note::CopiedNumbers);
     } else if has_lone_cr {
         resolved.notes.push(lone_cr::NOTE);
+    }
+    if has_stated_ends {
+        resolved.notes.push(stated_ends::NOTE);
     }
     resolved.notes.extend(mark_notes);
     byte_order_mark::remove_as_asked(base, ops, &mut resolved)?;

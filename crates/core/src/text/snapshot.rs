@@ -386,11 +386,16 @@ impl Snapshot {
         near.map_or(self.0.lost_end, |at| self.line_end_at(at))
     }
 
-    /// Returns a new whole text with `\n` line ends, which are written as those of this version. A text for an empty
-    /// version, which has no line ends, keeps those that it was given with.
+    /// True for a version without line ends of its own: it is empty or a single line without an end, and no earlier
+    /// version had other ends.
+    pub(crate) fn has_no_line_ends(&self) -> bool {
+        self.0.lost_end == LineEnd::Lf && memchr::memchr2(b'\n', b'\r', self.text().as_bytes()).is_none()
+    }
+
+    /// Returns a new whole text with `\n` line ends, which are written as those of this version. A text for a version
+    /// without line ends keeps those that it was given with.
     pub(crate) fn in_own_line_ends<'t>(&self, given: &'t str) -> Cow<'t, str> {
-        let has_none = self.text().is_empty() && self.0.lost_end == LineEnd::Lf;
-        if has_none || !given.contains("\r\n") {
+        if !given.contains("\r\n") || self.has_no_line_ends() {
             return Cow::Borrowed(given);
         }
         Cow::Owned(given.replace("\r\n", "\n"))

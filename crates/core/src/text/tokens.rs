@@ -1,7 +1,7 @@
 //! Lines as tokens (words, blank runs and single characters): common tokens of two lines, and the transfer of a change
 //! to a line that only resembles the one it was made for.
 
-use crate::text::fold::MappedText;
+use crate::text::fold::{MappedText, fold};
 use crate::work::{self, STEP_BYTES};
 use core::ops::Range;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -146,8 +146,8 @@ pub(crate) fn with_file_tokens(file: &str, old: &str, new: &str, runs: bool) -> 
         out.extend(fresh[head..fresh.len() - tail].iter().copied());
         out.push_str(back);
     }
-    // Blanks of `old` that the file lacks may separate two words of `new`.
-    (!runs || are_same(&out, new)).then_some(out)
+    // Blanks of `old` that the file lacks may separate two words of `new`. The file's punctuation may look different.
+    (!runs || are_same(&fold(&out), &fold(new))).then_some(out)
 }
 
 /// Returns the blanks at both ends of some tokens as the file writes them that the tokens themselves do not have: they
@@ -267,6 +267,16 @@ mod tests {
             "f(\"a  b\", end, x)"
         );
         assert_eq!(with_file_tokens("other", "old", "new", false), None);
+    }
+
+    #[test]
+    fn file_keeps_its_own_characters_and_runs() {
+        let (file, old) = ("f(“a”,   b) — c", "f(\"a\", b) - c");
+        for runs in [true, false] {
+            let file = if runs { file.to_owned() } else { file.replace("   ", " ") };
+            let want = file.replace(" c", " d");
+            assert_eq!(with_file_tokens(&file, old, "f(\"a\", b) - d", runs), Some(want));
+        }
     }
 
     #[test]

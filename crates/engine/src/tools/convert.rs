@@ -16,7 +16,7 @@ use crate::tools::tool_input::{AnswerText, ToolInput};
 use crate::tools::words::{EDIT_FORMAT_WORDS, TARGET_FORMAT_WORDS};
 use emendate_core::formats::FormatInput;
 use emendate_core::print::{FileDelta, FileVersions, PrintFormat};
-use emendate_core::{Code, Error, OverlayEntry as _, Result, formats};
+use emendate_core::{Charset, Code, Error, OverlayEntry as _, Result, formats};
 use emendate_fs::SafePath;
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
@@ -92,6 +92,11 @@ pub(crate) fn convert(call: Call<'_>, tool: &'static str, mut input: Value) -> R
         files.push(file_versions(plan, &directory)?);
         notes.extend(plan.outcome.notes.iter().chain(plan.outcome.ops.iter().flat_map(|op| &op.notes)).cloned());
     }
+    if target.name == "unified_diff" {
+        notes.extend(files.iter().filter(|file| !is_utf8(file)).map(|file| {
+            format!("{} is not in UTF-8, but the diff is: Emendate applies it, `git apply` does not.", file.path)
+        }));
+    }
     let deltas: Vec<FileDelta<'_>> = files.iter().map(FileVersions::delta).collect();
     let text = target.print(&deltas)?;
     whole(&text, call.reply_limits())?;
@@ -124,6 +129,11 @@ fn lost_versions(plan: &FilePlan, plans: &[FilePlan], directory: &Path) -> Optio
     let is_lost =
         plan.move_source().is_some() && !plans.iter().any(|other| other.moved_from() == Some(plan.path.absolute()));
     is_lost.then(|| FileVersions::removed(relative_name(directory, &plan.path), now.snapshot.clone()))
+}
+
+/// True for a file whose text is in UTF-8 before and after the change.
+fn is_utf8(file: &FileVersions) -> bool {
+    [&file.before, &file.after].into_iter().flatten().all(|side| side.codec().charset == Charset::Utf8)
 }
 
 fn file_versions(plan: &FilePlan, directory: &Path) -> Result<FileVersions> {

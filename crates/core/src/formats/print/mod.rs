@@ -180,8 +180,9 @@ impl PrintFormat {
         for (file, delta) in request.files.iter().zip(deltas) {
             let (path, bytes) = outcome(file, delta.before)?.ok_or_else(|| misread(delta))?;
             let mode = delta.before.is_none() || delta.after.is_none() || file.mode == delta.new_mode();
+            let is_sure = delta.before.is_some() || !file.must_exist;
             let same = bytes.as_deref() == delta.after.map(Snapshot::raw);
-            if !(same && mode && path == delta.path && file.path == delta.old_path()) {
+            if !(same && is_sure && mode && path == delta.path && file.path == delta.old_path()) {
                 return Err(misread(delta));
             }
         }

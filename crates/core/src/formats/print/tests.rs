@@ -81,6 +81,43 @@ fn whole_files_and_names() {
 }
 
 #[test]
+fn whole_file_with_the_name_of_a_word_is_in_a_tag() {
+    let text = Snapshot::from_text("all:\necho\n");
+    for (path, start) in [
+        ("run", "<file path=\"run\">\nall:"),
+        ("my notes", "<file path=\"my notes\">\nall:"),
+        ("Makefile", "Makefile\n```"),
+        ("run.sh", "run.sh\n```"),
+        ("bin/run", "bin/run\n```"),
+    ] {
+        for before in [None, Some(&Snapshot::from_text("all:\n"))] {
+            let printed =
+                printed("whole_file", FileDelta { path, from: None, before, after: Some(&text), modes: (None, None) });
+            assert!(printed.starts_with(start), "{printed}");
+        }
+    }
+}
+
+#[test]
+fn unified_diff_has_the_line_ends_and_the_mark_of_the_file() {
+    let edit = |before: &str, after: &str| edited("unified_diff", before, after);
+    assert!(edit("one\r\ntwo\r\n", "one\r\nTWO\r\n").ends_with("\n@@ -1,2 +1,2 @@\n one\r\n-two\r\n+TWO\r\n"));
+    assert!(edit("one\r\ntwo\n", "one\r\nTWO\n").ends_with("\n one\r\n-two\n+TWO\n"));
+    assert!(
+        edit("one\r\ntwo", "one\r\nTWO")
+            .ends_with("\n one\r\n-two\n\\ No newline at end of file\n+TWO\n\\ No newline at end of file\n")
+    );
+    assert!(edit("one", "one\r\ntwo\r\n").ends_with("file\n+one\r\n+two\r\n"));
+    let marked = |text: &str| Snapshot::open(format!("\u{FEFF}{text}").into_bytes(), None).unwrap();
+    let (before, after) = (marked("one\ntwo\n"), marked("ONE\ntwo\n"));
+    let text = printed("unified_diff", FileDelta::edited("a", &before, &after));
+    assert!(text.ends_with("\n-\u{FEFF}one\n+\u{FEFF}ONE\n two\n"), "{text}");
+    let crlf = Snapshot::from_text("a\r\nb\r\n");
+    let text = printed("unified_diff", FileDelta { before: None, ..FileDelta::edited("a.txt", &crlf, &crlf) });
+    assert!(text.ends_with("@@ -0,0 +1,2 @@\n+a\r\n+b\r\n"), "{text}");
+}
+
+#[test]
 fn last_lines_come_and_go_with_their_ends() {
     for (before, after) in
         [("a\n}", "a\n}\n\n"), ("a\n\n", "a"), ("a\n\n", "b"), ("a\n}", "a\n}\nb\n"), ("a", "a\n"), ("a\n", "a")]
@@ -106,7 +143,6 @@ fn what_a_format_cannot_say() {
         ("search_replace", mode),
         ("search_replace", FileDelta { after: None, ..new(&text) }),
         ("search_replace", FileDelta::edited("no name", &text, &both)),
-        ("unified_diff", new(&crlf)),
         ("unified_diff", FileDelta::edited("a", &text, &crlf)),
         ("unified_diff", FileDelta::edited("a", &cr, &both)),
     ] {

@@ -1,7 +1,9 @@
-//! Printer of whole files, each in a fence longer than any in its text.
+//! Printer of whole files, each in a fence longer than any in its text, or in a tag.
 
 use super::{FileDelta, unsaid};
 use crate::error::Result;
+use crate::formats::name;
+use std::fmt::Write as _;
 
 /// Minimum length of a fence.
 const FENCE_LENGTH_MIN: usize = 3;
@@ -21,6 +23,11 @@ pub(super) fn print(deltas: &[FileDelta<'_>], _: usize) -> Result<String> {
         }
         if !out.is_empty() {
             out.push('\n');
+        }
+        // A line that is also a word of a text is the name of a file only if that file exists.
+        if name::alone(delta.path).as_deref() != Some(delta.path) {
+            let _ = write!(out, "<file path=\"{}\">\n{text}</file>\n", delta.path);
+            continue;
         }
         let fence = "`".repeat(FENCE_LENGTH_MIN.max(longest_run(text) + 1));
         out.extend([delta.path, "\n", &fence, "\n", text, &fence, "\n"]);

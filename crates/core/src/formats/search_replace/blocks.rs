@@ -91,6 +91,13 @@ pub(super) fn broken(line: usize, what: &str) -> Error {
         .fact("line", line)
 }
 
+/// Creates the error for a block without old text below a word: it would create a file, but the word may be no name.
+fn word_without_text(block: &SearchReplaceBlock) -> Error {
+    let SearchReplaceBlock { path, at, .. } = block;
+    let what = format!("the block has no old text, and `{path}` above it may be a word instead of the name of a file.");
+    broken(*at, &what).next(format!("If the file is meant, write ./{path} above the block. {SHAPE_ADVICE}"))
+}
+
 const SHAPE_ADVICE: &str = "Write each block as the file's path on a line of its own, then <<<<<<< SEARCH, the lines as they are, =======, the new \
 lines, >>>>>>> REPLACE. Put a backslash before a line of the text that looks like a marker, or use longer markers (all three of one \
 length).";
@@ -350,8 +357,11 @@ impl BlockReader {
         let FinishedBlock { block, emitted: emitted_bytes, mistakes, later } = closed;
         self.emit(HunkLineKind::Added, &block.replace[emitted_bytes..], out);
         out.push(StreamEvent::HunkDone);
-        if block.path.is_empty() || block.search.trim().is_empty() && self.word.as_ref() == Some(&block.path) {
+        if block.path.is_empty() {
             return Err(broken(block.at, "the block has no file name above it, and no block before it has one."));
+        }
+        if block.search.trim().is_empty() && self.word.as_ref() == Some(&block.path) {
+            return Err(word_without_text(&block));
         }
         for (mistake, at) in mistakes {
             self.out.mistakes.add(mistake, at);

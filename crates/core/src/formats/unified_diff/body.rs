@@ -25,6 +25,12 @@ impl NumberedHunk {
         lines.flat_map(|(at, line)| [&*line.text, end(at)]).collect()
     }
 
+    /// True if the old side has a line end.
+    pub(super) fn has_line_end_before(&self) -> bool {
+        let old = self.hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added).count();
+        old > usize::from(self.hunk.open.0)
+    }
+
     /// Exchanges the sides. Each line keeps its line end.
     pub(super) fn reverse(self) -> NumberedHunk {
         let NumberedHunk { hunk, new_first, crlf } = self;

@@ -393,11 +393,16 @@ impl FilePatch {
         let hunks = std::mem::take(&mut self.hunks);
         let mut idle = Vec::new();
         let mut ops = Vec::with_capacity(hunks.len());
-        for NumberedHunk { hunk, .. } in hunks {
+        for numbered in hunks {
+            // A file of one line without an end has no line ends of its own.
+            let has_own_ends = numbered.has_line_end_before();
+            let stated = (!has_own_ends && !numbered.crlf.is_empty()).then(|| self.new_text(&numbered));
+            let hunk = numbered.hunk;
             if hunk.open.0 == hunk.open.1 && is_idle(&hunk.lines) {
                 idle.push(hunk.source_line);
             } else {
-                ops.push(hunk.into_op());
+                let op = hunk.into_op();
+                ops.push(Op { text: stated.unwrap_or(op.text), ..op });
             }
         }
         match idle.first() {

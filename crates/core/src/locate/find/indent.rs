@@ -5,6 +5,9 @@ use super::refusal::{MatchRefusal, RefusalReason};
 use crate::text::fold::{indent_of, is_blank};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The number of spaces that a level of indentation has at most.
+const INDENT_WIDTH_MAX: usize = 8;
+
 /// A map from indentation of the caller's text to indentation of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum IndentMap {
@@ -25,8 +28,26 @@ pub(super) enum IndentMap {
 pub(super) struct Widths {
     seen: BTreeMap<String, String>,
     base: (String, String),
-    steps: Option<(String, String)>,
+    steps: Option<IndentSteps>,
+    /// True if the depths show how the steps correspond. Otherwise no further depth is derived.
+    has_ratio: bool,
     odd: OddDepths,
+}
+
+/// The indentation of one level in the caller's text and in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct IndentSteps {
+    pub(super) old: IndentStep,
+    pub(super) file: String,
+}
+
+/// The indentation of one level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct IndentStep {
+    pub(super) text: String,
+    /// True for a tab, and for spaces by which a line is deeper than the one above. Other spaces may be several levels:
+    /// a line may close some at once.
+    pub(super) is_single: bool,
 }
 
 /// Depths that are no multiple of a step: they have some spaces more than one, on both sides.
@@ -60,10 +81,7 @@ impl IndentMap {
 
     /// Returns a one-to-one, order-preserving map of depths with consistent steps on both sides, if there is one.
     /// `steps` is called only once the depths form a map, because finding the step of the file takes all of its lines.
-    pub(super) fn widths(
-        pairs: &[IndentPair<'_>],
-        steps: impl FnOnce() -> Option<(String, String)>,
-    ) -> Option<IndentMap> {
+    pub(super) fn widths(pairs: &[IndentPair<'_>], steps: impl FnOnce() -> Option<IndentSteps>) -> Option<IndentMap> {
         let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
         for &(old, file) in pairs {
             if *seen.entry(old).or_insert(file) != file {
@@ -77,23 +95,30 @@ impl IndentMap {
             return None;
         }
         let &base = order.first()?;
-        let steps = match steps() {
-            Some(steps) => Some(agreeing(&order, steps.0, steps.1)?),
-            None => None,
-        };
+        let mut steps = steps();
+        let ratio = steps.as_ref().and_then(|steps| steps.ratio(&order));
+        // Several depths that no ratio fits have no common map.
+        if steps.is_some() && ratio.is_none() && order.len() > 1 {
+            return None;
+        }
+        if let (Some(steps), Some(width)) = (&mut steps, ratio) {
+            steps.old.text = steps.old.text[..1].repeat(width);
+        }
         let seen = order.iter().map(|(old, file)| ((*old).to_owned(), (*file).to_owned())).collect();
         let base = (base.0.to_owned(), base.1.to_owned());
-        Some(IndentMap::Widths(Widths { seen, base, steps, odd: OddDepths::default() }))
+        let has_ratio = ratio.is_some();
+        Some(IndentMap::Widths(Widths { seen, base, steps, has_ratio, odd: OddDepths::default() }))
     }
 
     /// Returns the map of the depths that are multiples of these steps, if all others have the same spaces in addition
     /// on both sides.
     pub(super) fn widths_beside_odd(
         pairs: &[IndentPair<'_>],
-        steps: impl FnOnce() -> Option<(String, String)>,
+        steps: impl FnOnce() -> Option<IndentSteps>,
     ) -> Option<IndentMap> {
         let steps = steps()?;
-        let is_even = |(old, file): &IndentPair<'_>| times(old, &steps.0).and(times(file, &steps.1)).is_some();
+        let is_even =
+            |(old, file): &IndentPair<'_>| times(old, &steps.old.text).and(times(file, &steps.file)).is_some();
         let (even, odd): (Vec<IndentPair<'_>>, Vec<IndentPair<'_>>) = pairs.iter().copied().partition(is_even);
         let Some(IndentMap::Widths(mut widths)) = IndentMap::widths(&even, || Some(steps)) else { return None };
         for (old, file) in odd {
@@ -162,7 +187,7 @@ impl Widths {
             return Ok(file.clone());
         }
         // Indentation that is not made of the caller's steps may be that of a line of the file.
-        let is_foreign = || self.steps.as_ref().is_some_and(|(step, _)| times(indent, step).is_none());
+        let is_foreign = || self.steps.as_ref().is_some_and(|steps| times(indent, &steps.old.text).is_none());
         let as_it_is = || (is_foreign() && self.seen.values().any(|file| file == indent)).then(|| indent.to_owned());
         self.extrapolated(indent)
             .or_else(as_it_is)
@@ -195,11 +220,12 @@ impl Widths {
     /// Returns the number of spaces from which a depth could be another level.
     fn rest_end(&self) -> usize {
         const TAB_WIDTH: usize = 4;
-        self.steps.as_ref().map_or(0, |(old, _)| if old == "\t" { TAB_WIDTH } else { old.len() })
+        self.steps.as_ref().map_or(0, |steps| if steps.old.is_tab() { TAB_WIDTH } else { steps.old.text.len() })
     }
 
     fn extrapolated(&self, indent: &str) -> Option<String> {
-        let (old_step, file_step) = self.steps.as_ref()?;
+        let IndentSteps { old: IndentStep { text: old_step, .. }, file: file_step } =
+            self.steps.as_ref().filter(|_| self.has_ratio)?;
         let (wanted, base) = (times(indent, old_step)?, times(&self.base.0, old_step)?);
         let depth = (times(&self.base.1, file_step)? + wanted).checked_sub(base)?;
         // Wide steps multiply: a megabyte of spaces would become a terabyte.
@@ -208,26 +234,54 @@ impl Widths {
     }
 }
 
-/// Returns the steps of both sides if the observed depths agree with them. A text that never changes its depth by a
-/// single step (it only closes blocks, two at a time) may have a step of four spaces.
-fn agreeing(order: &[IndentPair<'_>], old: String, file: String) -> Option<(String, String)> {
-    let &base = order.first()?;
-    if agrees(base, order, &file, old.len()) {
-        return Some((old, file));
+impl IndentStep {
+    fn is_tab(&self) -> bool {
+        self.text == "\t"
     }
-    const USUAL_INDENT_WIDTH: usize = 4;
-    let wide = old.len() > USUAL_INDENT_WIDTH && old.len().is_multiple_of(USUAL_INDENT_WIDTH) && !old.contains('\t');
-    (wide && agrees(base, order, &file, USUAL_INDENT_WIDTH)).then(|| (" ".repeat(USUAL_INDENT_WIDTH), file))
+
+    /// True if this step may consist of levels of `width` bytes. A continued line is often deeper by two levels of four
+    /// spaces.
+    fn may_have(&self, width: usize) -> bool {
+        const CONTINUED_INDENT_WIDTH: usize = 4;
+        let is_several = !self.is_single || width == CONTINUED_INDENT_WIDTH || self.text.len() > INDENT_WIDTH_MAX;
+        (1..=INDENT_WIDTH_MAX).contains(&width)
+            && (self.text.len() == width || is_several && self.text.len().is_multiple_of(width))
+    }
 }
 
-/// True if all pairs have the same ratio for this step.
-fn agrees(base: IndentPair<'_>, order: &[IndentPair<'_>], file: &str, step: usize) -> bool {
-    // Lengths are in bytes of one kind of whitespace, so that 4 spaces can correspond to 1 tab.
-    base.0.len().is_multiple_of(step)
-        && order
-            .iter()
-            .map(|(a, b)| (a.len().abs_diff(base.0.len()), b.len().abs_diff(base.1.len())))
-            .all(|(a, b)| a * file.len() == b * step)
+impl IndentSteps {
+    /// Returns the width of the caller's level that corresponds to one step of the file, if the depths show it. `order`
+    /// has different depths, the least first. Lengths are in bytes of one kind of whitespace.
+    fn ratio(&self, order: &[IndentPair<'_>]) -> Option<usize> {
+        let (&base, &deepest) = (order.first()?, order.last()?);
+        if order.len() == 1 {
+            return self.ratio_of_one(base);
+        }
+        let rises = |pair: IndentPair<'_>| (pair.0.len() - base.0.len(), pair.1.len() - base.1.len());
+        let (old, file) = rises(deepest);
+        let width = quotient(old * self.file.len(), file).filter(|&width| self.old.may_have(width))?;
+        let agrees = order.iter().map(|&pair| rises(pair)).all(|(old, file)| old * self.file.len() == file * width);
+        (agrees && base.0.len().is_multiple_of(width)).then_some(width)
+    }
+
+    /// Returns the width of the caller's level if only one depth is known. Either it is as many levels deep on both
+    /// sides, or the text is moved by some levels, and its own steps show how wide a level is.
+    fn ratio_of_one(&self, (old, file): IndentPair<'_>) -> Option<usize> {
+        let (old, file) = (old.len(), file.len());
+        let equal = quotient(old * self.file.len(), file).filter(|&width| self.old.may_have(width));
+        // Spaces for each tab, or for each step of the file.
+        let spaces = if self.old.is_tab() { quotient(file, old) } else { quotient(old * self.file.len(), file) };
+        let is_moved = spaces.is_none_or(|width| width > INDENT_WIDTH_MAX)
+            && self.old.is_single
+            && self.old.text.len() <= INDENT_WIDTH_MAX
+            && old.is_multiple_of(self.old.text.len());
+        equal.or_else(|| is_moved.then_some(self.old.text.len()))
+    }
+}
+
+/// Returns the exact quotient of two numbers, if there is one.
+fn quotient(whole: usize, part: usize) -> Option<usize> {
+    (part > 0 && whole.is_multiple_of(part)).then(|| whole / part)
 }
 
 /// Returns how many times `step` fits into `indent` exactly.
@@ -241,17 +295,17 @@ fn misindent(why: &str) -> MatchRefusal {
 }
 
 /// Detects the indentation step: a tab, or the most frequent increase in spaces from one line to the next.
-pub(super) fn step<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> Option<String> {
+pub(super) fn step<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> Option<IndentStep> {
     let indents = lines.filter(|line| !is_blank(line)).map(indent_of);
     if indents.clone().any(|indent| indent.contains('\t')) {
-        return Some("\t".to_owned());
+        return Some(IndentStep { text: "\t".to_owned(), is_single: true });
     }
     step_of_depths(indents.map(str::len))
 }
 
 /// Detects the step of the lines that are indented only by spaces.
 pub(super) fn step_in_spaces<'t>(lines: impl Iterator<Item = &'t str>) -> Option<String> {
-    step_of_depths(lines.filter_map(|line| {
+    let depths = lines.filter_map(|line| {
         let depth = line.bytes().take_while(|byte| *byte == b' ').count();
         match line.as_bytes().get(depth)? {
             b'\t' => None,
@@ -259,11 +313,12 @@ pub(super) fn step_in_spaces<'t>(lines: impl Iterator<Item = &'t str>) -> Option
             b'!'..=b'~' => Some(depth),
             _ => Some(depth).filter(|_| !is_blank(line)),
         }
-    }))
+    });
+    step_of_depths(depths).map(|step| step.text)
 }
 
 /// Detects the step from depths in spaces, in the order of their lines.
-fn step_of_depths(depths: impl Iterator<Item = usize>) -> Option<String> {
+fn step_of_depths(depths: impl Iterator<Item = usize>) -> Option<IndentStep> {
     let (mut rises, mut falls): (BTreeMap<usize, usize>, BTreeMap<usize, usize>) = Default::default();
     let (mut last, mut least) = (None, None::<usize>);
     for len in depths {
@@ -275,9 +330,10 @@ fn step_of_depths(depths: impl Iterator<Item = usize>) -> Option<String> {
         last = Some(len);
     }
     // The smallest of equally frequent increases; without increases, of decreases; without either, the smallest depth.
-    let changes = if rises.is_empty() { falls } else { rises };
+    let is_single = !rises.is_empty();
+    let changes = if is_single { rises } else { falls };
     let most = changes.iter().max_by_key(|&(&rise, &count)| (count, core::cmp::Reverse(rise))).map(|(&rise, _)| rise);
-    most.or(least).map(|len| " ".repeat(len))
+    most.or(least).map(|len| IndentStep { text: " ".repeat(len), is_single })
 }
 
 /// Pairs the indentation of lines that are not blank.
@@ -287,15 +343,18 @@ pub(super) fn pairs<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<
 
 #[cfg(test)]
 mod tests {
-    use super::{INSERTED_BYTES_MAX, IndentMap, MatchRefusal, indent_of, step, step_in_spaces};
+    use super::{
+        INSERTED_BYTES_MAX, IndentMap, IndentStep, IndentSteps, MatchRefusal, indent_of, step, step_in_spaces,
+    };
     use proptest::prelude::*;
 
     fn at_depth(map: &IndentMap, line: &str) -> Result<String, MatchRefusal> {
         map.apply(line, false, &mut INSERTED_BYTES_MAX.clone())
     }
 
-    fn steps(old: &str, file: &str) -> impl FnOnce() -> Option<(String, String)> {
-        let steps = (old.to_owned(), file.to_owned());
+    fn steps(old: &str, file: &str) -> impl FnOnce() -> Option<IndentSteps> {
+        let old = IndentStep { text: old.to_owned(), is_single: true };
+        let steps = IndentSteps { old, file: file.to_owned() };
         move || Some(steps)
     }
 
@@ -306,7 +365,7 @@ mod tests {
         ) {
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
             let spaced = lines.iter().copied().filter(|line| !indent_of(line).contains('\t'));
-            prop_assert_eq!(step_in_spaces(lines.iter().copied()), step(spaced));
+            prop_assert_eq!(step_in_spaces(lines.iter().copied()), step(spaced).map(|step| step.text));
         }
     }
 
@@ -375,7 +434,7 @@ mod tests {
 
     #[test]
     fn indent_step_is_derived_from_increases() {
-        let of = |text: &str| step(text.lines());
+        let of = |text: &str| step(text.lines()).map(|step| step.text);
         assert_eq!(of("a\n  b\n    c\n   * d\n").as_deref(), Some("  "));
         assert_eq!(of("a\n\tb\n").as_deref(), Some("\t"));
         assert_eq!(of("    a\n    b\n").as_deref(), Some("    "));

@@ -8,6 +8,7 @@ use crate::locate::find::search::MatchSearch;
 use crate::locate::find::tier::spacing;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind, TextQuery};
 use crate::text::fold::{self, Normalization, is_blank};
+use std::collections::BTreeSet;
 
 /// Maximum number of lines compared for one hunk.
 const COMPARED_LINES_MAX: usize = 2_000_000;
@@ -40,11 +41,11 @@ fn is_filled_context(line: &HunkLine) -> bool {
 }
 
 /// Returns places where the changed lines are verbatim in the file and the context differs only in indentation. Without
-/// a removed line only a missing mark is tolerated: nothing else would show the depth of the new lines.
+/// removed lines that show the depth of the new lines, only a missing mark is tolerated.
 pub(super) fn mixed<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
     let (search, hunk) = (&seeker.search, seeker.hunk);
     let old: Vec<&HunkLine> = hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added).collect();
-    let removes = old.iter().any(|line| line.kind == HunkLineKind::Removed && !is_blank(&line.text));
+    let shows_depths = shows_depths(hunk);
     let mut budget = COMPARED_LINES_MAX / old.len().max(1);
     let windows = search.wanted_windows().iter().copied().take_while(|_| {
         budget = budget.saturating_sub(1);
@@ -52,20 +53,34 @@ pub(super) fn mixed<'s>(seeker: &'s Seeker<'s>) -> Vec<HunkCandidate> {
     });
     let enough = search.pattern.alnum(4) >= 4
         && old.iter().any(|line| fold::normalize(&line.text, Normalization::Indentation).len() > 1);
-    let firsts = windows.filter(|&first| enough && fits_at(&old, search, removes, first));
+    let firsts = windows.filter(|&first| enough && fits_at(&old, search, shows_depths, first));
     firsts
         .map(|first| candidate(search, &MatchSite::lines(search, first, &search.pattern, IndentMap::Verbatim, false)))
         .collect()
 }
 
+/// True if each added line has the indentation of a removed line, or the beginning of one, or more of it. A line of
+/// column 0 has the same indentation in every text, so it shows nothing about deeper lines.
+fn shows_depths(hunk: &Hunk) -> bool {
+    let indents = |kind: HunkLineKind| -> BTreeSet<&str> {
+        let lines = hunk.lines.iter().filter(|line| line.kind == kind && !is_blank(&line.text));
+        lines.map(|line| fold::indent_of(&line.text)).collect()
+    };
+    let removed = indents(HunkLineKind::Removed);
+    let is_shown = |added: &&str| {
+        added.is_empty() || removed.iter().any(|it| !it.is_empty() && (it.starts_with(*added) || added.starts_with(it)))
+    };
+    !removed.is_empty() && indents(HunkLineKind::Added).iter().all(is_shown)
+}
+
 /// True if the old lines match from a line of the file on, apart from missing spaces.
-fn fits_at(old: &[&HunkLine], search: &MatchSearch<'_>, removes: bool, first: usize) -> bool {
+fn fits_at(old: &[&HunkLine], search: &MatchSearch<'_>, shows_depths: bool, first: usize) -> bool {
     (first..).zip(old).all(|(at, line)| {
         let file = search.line(at);
         file == line.text
             || (line.kind != HunkLineKind::Removed && file.strip_prefix(' ') == Some(&*line.text))
             || (line.kind != HunkLineKind::Removed
-                && removes
+                && shows_depths
                 && fold::trim_blanks(file) == fold::trim_blanks(&line.text))
     })
 }

@@ -454,3 +454,24 @@ fn sign_that_may_be_text_is_kept_or_refused() {
     assert_eq!(edit("list\n\n", hunk(" list\n++49 1\n ")), "list\n+49 1\n\n");
     assert_eq!(edit(" a\n+    b\n", hunk("  a\n++    c\n +    b")), " a\n+    c\n+    b\n");
 }
+
+#[test]
+fn removed_line_of_column_0_shows_no_depth() {
+    let file = "function a() {\n\tlet x_value = 1;\n\treturn x_value;\n}\nexport { a };\n";
+    let lines = " function a() {\n     let x_value = 1;\n+    x_value += 1;\n     return x_value;\n }\n-export { a };";
+    let want = file.replace("= 1;\n", "= 1;\n\tx_value += 1;\n");
+    assert_eq!(edit(file, hunk(&format!("{lines}\n+export {{ a, b }};"))), want.replace("a };", "a, b };"));
+    assert_eq!(edit(file, hunk(lines)), want.replace("export { a };\n", ""));
+    let file = "class A:\n  def a():\n    x_value = 1\n\nfoo_bar = 1\n";
+    let lines = "     def a():\n         x_value = 1\n+        y_value = 2\n \n-foo_bar = 1";
+    assert_eq!(
+        edit(file, hunk(lines)),
+        file.replace("x_value = 1\n\nfoo_bar = 1\n", "x_value = 1\n    y_value = 2\n\n")
+    );
+    // All changed lines are at column 0, or a removed line shows the depth.
+    let file = "f() {\n\tif a:\n    mixed_up();\n}\nexport_all();\n";
+    let lines = " f() {\n   if a:\n     mixed_up();\n }\n-export_all();\n+export_one();";
+    assert_eq!(edit(file, hunk(lines)), file.replace("_all", "_one"));
+    let lines = " f() {\n   if a:\n-    mixed_up();\n+    mixed_up();\n+    more();\n }";
+    assert_eq!(edit(file, hunk(lines)), file.replace("up();\n", "up();\n    more();\n"));
+}

@@ -24,7 +24,61 @@ fn fits(search: &MatchSearch<'_>, wanted: &PatternLines<'_>, first: usize) -> Op
 
 #[cfg(test)]
 mod tests {
-    use crate::locate::find::testing::{edit, refuse};
+    use crate::locate::find::testing::{attempt, edit, refuse};
+    use proptest::prelude::*;
+
+    #[test]
+    fn typographic_characters_stay_beside_other_runs() {
+        let file = "result_x   = []\nprint(“record: count”, user)\n";
+        let old = "result_x = []\nprint(\"record: count\", user)\n";
+        assert_eq!(edit(file, old, &old.replace("user)", "user) + extra")), file.replace("user)", "user) + extra"));
+        let file = "result_x   = []\n# a —  note of this\n";
+        let old = "result_x = []\n# a - note of this";
+        assert_eq!(edit(file, old, &old.replace("this", "that")), file.replace("this", "that"));
+    }
+
+    /// A part of a line as the file has it, and as it is retyped.
+    fn part() -> impl Strategy<Value = (&'static str, &'static str)> {
+        prop::sample::select(vec![
+            ("“alpha”", "\"alpha\""),
+            ("beta—gamma", "beta-gamma"),
+            ("it’s", "it's"),
+            ("f(‘k’,", "f('k',"),
+            ("more…", "more..."),
+            ("a\u{A0}b", "a b"),
+            ("caf\u{e9}", "cafe\u{301}"),
+            ("plain)", "plain)"),
+        ])
+    }
+
+    proptest! {
+        /// A changed line keeps the file's characters, whatever else differs as well.
+        #[test]
+        fn two_tolerances_keep_the_characters_of_the_file(
+            lines in prop::collection::vec(prop::collection::vec((part(), 1usize..4), 1..5), 2..5), changed in 0usize..5,
+            indents in prop::sample::select(vec![("", ""), ("\t", "    "), ("    ", ""), ("  ", "    ")]),
+            ends in prop::sample::select(vec![("", ""), (" ", ""), ("", "  ")]), edges in prop::sample::select(vec!["", "\n"]),
+        ) {
+            let changed = changed % lines.len();
+            let text = |is_file: bool, word: &str, end: &str| {
+                let pick = |pair: (&'static str, &'static str)| if is_file { pair.0 } else { pair.1 };
+                let line = |(at, parts): (usize, &Vec<((&'static str, &'static str), usize)>)| {
+                    let (word, end) = if at == changed { (word, end) } else { ("value", pick(ends)) };
+                    let blanks = |count: usize| " ".repeat(if is_file { count } else { 1 });
+                    let parts: String = parts.iter().map(|(part, run)| blanks(*run) + pick(*part)).collect();
+                    format!("{}name_{at} {word}{parts}{end}\n", pick(indents))
+                };
+                lines.iter().enumerate().map(line).collect::<String>()
+            };
+            let file = format!("begin\n{}end\n", text(true, "value", ends.0));
+            // Blanks at the end of a changed line are those of the new text.
+            let want = format!("begin\n{}end\n", text(true, "other", ends.1));
+            let [old, new] = ["value", "other"].map(|word| [edges, &text(false, word, ends.1)].concat());
+            if let Ok((text, _)) = attempt(&file, &old, &new, false) {
+                prop_assert_eq!(text, want);
+            }
+        }
+    }
 
     #[test]
     fn blank_runs_of_the_file_stay() {

@@ -5,7 +5,7 @@
 //! else is refused.
 
 use super::windows::{self, WindowFit, WindowRule};
-use crate::locate::find::indent::{self, IndentMap, IndentPair};
+use crate::locate::find::indent::{self, IndentMap, IndentPair, IndentSteps};
 use crate::locate::find::search::{MatchSearch, PatternLines};
 use crate::text::fold::{Normalization, indent_of};
 
@@ -57,17 +57,67 @@ fn steps(
     pairs: &[IndentPair<'_>],
     but: usize,
     counts: impl Fn(&&str) -> bool + Copy,
-) -> Option<(String, String)> {
+) -> Option<IndentSteps> {
     let lines = wanted.old.iter().skip(but).chain(wanted.new.iter().skip(but)).copied();
     let old = indent::step(lines.filter(counts))?;
     let tabs = pairs.iter().any(|(_, file)| file.contains('\t'));
     let file = if tabs { "\t".to_owned() } else { search.index.step()?.to_owned() };
-    Some((old, file))
+    Some(IndentSteps { old, file })
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::locate::find::testing::{edit, refuse};
+    use crate::code::Code;
+    use crate::locate::find::testing::{attempt, edit, refuse};
+    use proptest::prelude::*;
+
+    #[test]
+    fn column_of_a_new_line_follows_the_proportion_of_the_only_depth() {
+        let file = "def f():\n\tif a:\n\t\tif b:\n\t\t\tvalue_x = one_y\n\nx = 1\n";
+        for width in [2, 4, 8] {
+            let old = format!("{}value_x = one_y\n", " ".repeat(3 * width));
+            for (depth, tabs) in [(0, ""), (width, "\t"), (2 * width, "\t\t")] {
+                let new = format!("{old}{}top_level = 3\n", " ".repeat(depth));
+                let added = format!("one_y\n{tabs}top_level = 3\n");
+                assert_eq!(edit(file, &old, &new), file.replace("one_y\n", &added), "{width} {depth}");
+            }
+        }
+        // A level is two spaces by the depths, and four by the new text.
+        let file = "f() {\n\t\tvalue_x = one_y\n}\n";
+        refuse(file, "    value_x = one_y\n", "    if (a) {\n        value_x = one_y\n    }\n");
+        // The text is moved by a level.
+        let file = "f() {\n\tg() {\n\t\t\tvalue_x = one_y\n\t}\n}\n";
+        let new = "    if (a) {\n        value_x = one_y\n    }\n";
+        let added = "\t\t\tif (a) {\n\t\t\t\tvalue_x = one_y\n\t\t\t}\n";
+        assert_eq!(edit(file, "    value_x = one_y\n", new), file.replace("\t\t\tvalue_x = one_y\n", added));
+    }
+
+    proptest! {
+        /// Text of a file in tabs that was retyped with spaces, and the reverse. The file has the new line at the depth
+        /// that it has in the call, or nothing is written.
+        #[test]
+        fn retyped_indentation_is_converted_or_refused(
+            depths in prop::collection::vec(0usize..5, 3..14), from in 0usize..14, height in 1usize..5,
+            new in (0usize..5, 0usize..6), width in prop::sample::select(vec![2usize, 4, 8]), has_tabs: bool,
+        ) {
+            let (tab, spaces) = ("\t".to_owned(), " ".repeat(width));
+            let (unit, own) = if has_tabs { (tab, spaces) } else { (spaces, tab) };
+            let line = |at: usize, depth: usize, unit: &str| format!("{}value_{at} = source_{at}\n", unit.repeat(depth));
+            let text = |range: core::ops::Range<usize>, unit: &str| range.map(|at| line(at, depths[at], unit)).collect::<String>();
+            let from = from % depths.len();
+            let to = (from + height).min(depths.len());
+            let (after, depth) = (from + new.0 % (to - from) + 1, new.1);
+            let added = |unit: &str| [text(from..after, unit), line(99, depth, unit), text(after..to, unit)].concat();
+            // Text without indentation occurs literally, and so does its new text.
+            prop_assume!(depths[from..to].iter().any(|depth| *depth > 0));
+            let file = text(0..depths.len(), &unit);
+            let want = [text(0..from, &unit), added(&unit), text(to..depths.len(), &unit)].concat();
+            match attempt(&file, &text(from..to, &own), &added(&own), false) {
+                Ok((text, _)) => prop_assert_eq!(text, want),
+                Err(error) => prop_assert_eq!(error.code(), Code::EditMisindent, "{}", error),
+            }
+        }
+    }
 
     #[test]
     fn tabs_and_indent_widths_are_converted() {

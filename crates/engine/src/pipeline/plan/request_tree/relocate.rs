@@ -45,6 +45,10 @@ impl RequestTree<'_> {
     /// Moves or copies a file.
     pub(super) fn relocate(&mut self, relocation: Relocation<'_>) -> Result<()> {
         let Relocation { step, from, to, ops, copied, mode } = relocation;
+        let is_idle = from.absolute() == to.absolute() && ops.is_empty() && mode.is_none();
+        if is_idle && self.plan_at(from).is_none() && path_exists(&self.call, from) {
+            return Err(emendate_core::refusals::moved_nowhere(&from.shown()));
+        }
         if from.absolute() == to.absolute() {
             let at = self.edit(from, ops, OpOrder::AsNeeded).map_err(|error| self.explain_error(from, ops, error))?;
             self.plans[at].outcome.notes.push(ALREADY_THERE_NOTE.to_owned());
