@@ -2,7 +2,8 @@
 //! parses complete texts.
 
 use crate::advice::Advice;
-use crate::error::Result;
+use crate::code::Code;
+use crate::error::{Error, Result};
 use crate::locate::op::{HunkLineKind, Op, Request};
 use crate::text::content::Handle;
 use crate::work;
@@ -86,6 +87,12 @@ pub struct ParseOptions {
 /// Returns the advice for a name with fewer leading directories than are to be stripped.
 pub(super) fn strip_fewer() -> Advice {
     Advice::named("Use a smaller {strip}.").or("Strip fewer leading directories from the names.")
+}
+
+/// Creates the error for a request to reverse edits without their old text; `what` names them.
+pub(super) fn irreversible(what: &str) -> Error {
+    Error::new(Code::CallInvalid, format!("{what} does not contain the earlier text."))
+        .next(Advice::named("Omit {reverse}."))
 }
 
 /// The parser of a format: a state machine that is fed line by line.

@@ -22,7 +22,7 @@ const BARE_RUN_MIN: usize = 4;
 /// Returns the error for a text that has such a part outside of the lines that its format detected.
 pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Range<usize>]) -> Option<Error> {
     let name = format.spec().name;
-    // Hashline has unmarked rows, and ignores everything after its end.
+    // Hashline has unmarked rows, and refuses operations outside of its sections itself.
     if claimed.is_empty() || name.starts_with("hashline") {
         return None;
     }

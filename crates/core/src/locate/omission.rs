@@ -66,8 +66,17 @@ pub(crate) fn omitted_at<'a>(old: &str, new: &'a str) -> Option<&'a str> {
 
 /// Returns advice for text that only looks like a placeholder.
 pub(crate) fn advice_if_intended() -> Advice {
-    Advice::named("If the line is intended as it is, add {allow_invalid=true}.")
-        .or("If the line belongs in the file, phrase it differently.")
+    advice_if_intended_or("If the line belongs in the file, phrase it differently.")
+}
+
+/// Returns that advice with other words for calls that have no field to declare it.
+pub(crate) fn advice_if_intended_or(other: &'static str) -> Advice {
+    Advice::named("If the line is intended as it is, add {allow_invalid=true}.").or(other)
+}
+
+/// True for a line of only dots that is not a comment.
+pub(crate) fn is_bare_dots(line: &str) -> bool {
+    lost_lines::is_bare(line)
 }
 
 /// Returns the first placeholder of the new text that is not in the old text.

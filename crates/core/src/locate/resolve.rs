@@ -88,7 +88,7 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
     let has_stated_ends = with_ends.is_some();
     let repaired_ops = with_ends.map_or(repaired_ops, Cow::Owned);
     let (repaired_ops, mark_notes) = byte_order_mark::without_marks(base, repaired_ops);
-    let bare = without_copied_numbers(base, &repaired_ops)?;
+    let bare = without_copied_numbers(base, &repaired_ops, settings)?;
     let has_bare = bare.is_some();
     let repaired_ops = bare.map_or(repaired_ops, Cow::Owned);
     let mut resolved = match in_order(base, &repaired_ops, order, settings) {
@@ -158,15 +158,20 @@ pub fn resolve_texts(base: &Snapshot, edits: &[TextEdit]) -> Result<ResolvedEdit
     Ok(ResolvedEdit { changes, ops: Vec::new(), failed: Vec::new(), notes: Notes::new() })
 }
 
-/// Returns the operations without line numbers that were copied with inserted lines; `None` if there are none.
+/// Returns the operations without line numbers that were copied with inserted lines; `None` if there are none, or the
+/// call wants the texts as they are.
 ///
 /// Errors: `call.invalid` for numbers without proof that they were copied.
-fn without_copied_numbers(base: &Snapshot, ops: &[Op]) -> Result<Option<Vec<Op>>> {
+fn without_copied_numbers(base: &Snapshot, ops: &[Op], settings: ResolveSettings) -> Result<Option<Vec<Op>>> {
+    if settings.deletes_literally() {
+        return Ok(None);
+    }
     let mut bare: Option<Vec<Op>> = None;
     for (at, op) in ops.iter().enumerate() {
-        let Some(rows) = line_edits::of(op).filter(|rows| !rows.keeps_numbers(&op.text)) else { continue };
-        let text = match (line_edits::uncopied_rows(base, rows, &op.text), rows.target) {
+        let Some(rows) = line_edits::of(op) else { continue };
+        let text = match (line_edits::uncopied_rows(base, rows, &op.text, settings), rows.target) {
             (Some(text), _) => Some(text),
+            (None, _) if rows.is_literal() => None,
             (None, LineTarget::Head) => find::uncopied_insertion(base, 0, &op.text)?,
             (None, LineTarget::After(line)) => find::uncopied_insertion(base, line, &op.text)?,
             (None, LineTarget::Before(line)) => find::uncopied_insertion(base, line.saturating_sub(1), &op.text)?,

@@ -8,6 +8,7 @@ pub(crate) mod in_doubt;
 pub(crate) mod last_change;
 pub(crate) mod names;
 pub(crate) mod outside;
+pub(crate) mod own_changes;
 pub(crate) mod refusals;
 pub(crate) mod registers;
 pub(crate) mod suggest;

@@ -4,7 +4,7 @@ use super::dialect::HashlineDialect;
 use super::token::{OpKind, OpLine, trimmed};
 use super::{broken, header};
 use crate::error::{Error, Result};
-use crate::locate::find::{is_literal, removed_row};
+use crate::locate::find::{is_literal, is_padded, removed_row};
 use crate::locate::line_edits::LineTarget;
 use crate::text::content::HeaderStyle;
 
@@ -43,6 +43,17 @@ pub(super) struct OpenOp {
     pub(super) rows: Vec<BodyRow>,
 }
 
+/// The line that ends a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyEnd {
+    /// The next operation of the section.
+    Operation,
+    /// The end of the section.
+    Section,
+    /// `*** Abort`: the rest of the body may be missing.
+    Abort,
+}
+
 /// The meaning of the rows.
 #[derive(Default)]
 pub(super) struct BodyMeaning {
@@ -65,20 +76,24 @@ const LOOKS_LIKE_OP_NOTE: &str =
     "A body row `+…` reads like an operation; it was written as text. Omit the `+` to make it one.";
 const BLANK_ROWS_NOTE: &str = "Blank rows before or after the body were dropped; write `+` alone for an empty line.";
 
-/// Resolves the rows of an operation. `cut_off` is true if the text was aborted inside the operation.
+/// Resolves the rows of an operation.
 ///
-/// Errors: rows below an operation that has no body, no rows below one that needs them, rows with `-`.
-pub(super) fn resolve_rows(dialect: &HashlineDialect, open: &mut OpenOp, cut_off: bool) -> Result<BodyMeaning> {
+/// Errors: rows below an operation that has no body, no rows below one that needs them, rows with `-`, rows that may be
+/// headers.
+pub(super) fn resolve_rows(dialect: &HashlineDialect, open: &mut OpenOp, end: BodyEnd) -> Result<BodyMeaning> {
     let mut out = BodyMeaning { notes: open.op.lenient.into_iter().collect(), ..BodyMeaning::default() };
     let mut rows = std::mem::take(&mut open.rows);
     drop_edges(&mut rows, &mut out.notes);
+    if end == BodyEnd::Operation {
+        check_mentions(&rows)?;
+    }
     if open.op.kind != OpKind::Body {
         return match rows.first() {
             Some(row) => Err(no_body(dialect, open, row)),
             None => Ok(out),
         };
     }
-    if !cut_off {
+    if end != BodyEnd::Abort {
         suspicious(dialect, &rows)?;
     }
     minus_rows(dialect, &open.op, &mut rows, &mut out)?;
@@ -90,7 +105,7 @@ pub(super) fn resolve_rows(dialect: &HashlineDialect, open: &mut OpenOp, cut_off
         out.notes.push(LOOKS_LIKE_OP_NOTE);
     }
     if rows.is_empty() {
-        empty(dialect, open, cut_off, &mut out)?;
+        empty(dialect, open, end, &mut out)?;
         return Ok(out);
     }
     out.text = String::with_capacity(rows.iter().map(|row| row.text.len() + 1).sum());
@@ -145,10 +160,10 @@ fn without_register(open: &OpenOp) -> String {
 }
 
 /// Handles an empty body: it deletes lines, but insertions and blocks require rows.
-fn empty(dialect: &HashlineDialect, open: &OpenOp, cut_off: bool, out: &mut BodyMeaning) -> Result<()> {
+fn empty(dialect: &HashlineDialect, open: &OpenOp, end: BodyEnd, out: &mut BodyMeaning) -> Result<()> {
     let newer = dialect.header == HeaderStyle::Brackets;
     let what = match open.op.place {
-        LineTarget::Lines { .. } | LineTarget::Block(_) if newer && !cut_off => {
+        LineTarget::Lines { .. } | LineTarget::Block(_) if newer && end != BodyEnd::Abort => {
             out.notes.push(EMPTIED_NOTE);
             return Ok(());
         }
@@ -181,6 +196,20 @@ fn suspicious(dialect: &HashlineDialect, rows: &[BodyRow]) -> Result<()> {
     let what = format!("`{}` may be a header without its tag, or a line of the file.", row.text);
     Err(broken(row.at, &what, &row.text)
         .next(format!("Write `{}` for a header, or `+{}` for a line.", dialect.form, row.text)))
+}
+
+/// Refuses bare rows that contain a complete header before the next operation, which may belong to that file: a pilcrow
+/// in any row, brackets in the last one, as other texts have them, too. Comments may follow.
+fn check_mentions(rows: &[BodyRow]) -> Result<()> {
+    let last = rows.iter().rposition(|row| !(row.sort == RowKind::Bare && row.text.starts_with('#')));
+    let found = rows.iter().enumerate().find_map(|(at, row)| {
+        let (header, mention) = header::mentioned(&row.text).filter(|_| row.sort == RowKind::Bare)?;
+        (header == HeaderStyle::Pilcrow || last.is_none_or(|last| at >= last)).then_some((row, mention))
+    });
+    let Some((row, mention)) = found else { return Ok(()) };
+    let what = format!("`{}` may be the header of the operations below it, or a line of the file.", row.text);
+    let next = format!("Write `{mention}` alone on a line for a header, or `+{}` for a line.", row.text);
+    Err(broken(row.at, &what, &row.text).next(next))
 }
 
 /// Handles rows with `-`: they are removed lines if others have a `+`; in the newer dialect they are items of a list if
@@ -308,9 +337,13 @@ fn bare_rows(rows: &[BodyRow]) -> impl Iterator<Item = &BodyRow> {
 }
 
 /// Parses a row that can only be a line of a reply. `N: TEXT` with a single space is not, because a person or a table
-/// would write it so.
+/// would write it so, nor is a tab after a number that is not padded.
 fn shown(text: &str) -> Option<(usize, &str)> {
-    numbered(text).filter(|(_, rest)| !rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|ch| ch != ' ')))
+    let is_column =
+        |rest: &str| text[..text.len() - rest.len()].ends_with('\t') && !is_padded(text.trim_start_matches('>'));
+    numbered(text).filter(|(_, rest)| {
+        !is_column(rest) && !rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|ch| ch != ' '))
+    })
 }
 
 /// Parses the number and the text of a row as `read` prints it: `N:TEXT`, `N|TEXT`, `N` TAB `TEXT`.

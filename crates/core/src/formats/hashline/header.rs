@@ -55,8 +55,8 @@ pub(super) fn classify(line: &str) -> Option<(HeaderStyle, &str)> {
     if !may_occur(line) {
         return None;
     }
-    if let Some(inner) = undecorated(line).filter(|inner| is_tagged(inner)) {
-        return Some((HeaderStyle::Pilcrow, inner));
+    if let Some(found) = undecorated(line).filter(|(_, inner)| is_tagged(inner)) {
+        return Some(found);
     }
     let noisy = line.starts_with(|first: char| matches!(first.to_ascii_lowercase(), '*' | 'u' | 'a' | 'd' | 'm'));
     if !noisy {
@@ -76,18 +76,45 @@ fn plain(line: &str) -> Option<(HeaderStyle, &str)> {
     (!is_notice(line)).then(|| (HeaderStyle::Brackets, trimmed(inner)))
 }
 
-/// Returns the content of a header without the Markdown signs around it: a heading, a quote, emphasis, code, the sign
-/// or number of a list, a label before the path, a colon after it.
-fn undecorated(line: &str) -> Option<&str> {
+/// Returns the style and the content of a header without the Markdown signs around it: a heading, a quote, emphasis,
+/// code, a label before the path, a colon after it; before a pilcrow, also the sign or number of a list.
+fn undecorated(line: &str) -> Option<(HeaderStyle, &str)> {
     const SIGNS: [char; 7] = [' ', '\t', '#', '>', '`', '*', ':'];
-    let (before, inner) = line.split_once('¶')?;
+    let (before, rest) = line.split_at(line.find(['¶', '['])?);
     let words = before.trim_matches(SIGNS);
-    let numbered = words.strip_suffix(['.', ')']).is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
-    let named = words.is_empty()
-        || numbered
-        || matches!(words, "-" | "---")
-        || ["file", "path"].iter().any(|word| words.eq_ignore_ascii_case(word));
-    named.then(|| trimmed(inner.trim_end_matches(SIGNS)))
+    let is_label = || words.is_empty() || ["file", "path"].iter().any(|word| words.eq_ignore_ascii_case(word));
+    if let Some(inner) = rest.strip_prefix('¶') {
+        let is_numbered =
+            || words.strip_suffix(['.', ')']).is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_named = is_label() || is_numbered() || matches!(words, "-" | "---");
+        return is_named.then(|| (HeaderStyle::Pilcrow, trimmed(inner.trim_end_matches(SIGNS))));
+    }
+    // An item of a list in brackets may be a reference, as to an issue.
+    let inner = rest.strip_prefix('[')?.trim_end_matches(SIGNS).strip_suffix(']').filter(|_| is_label())?;
+    Some((HeaderStyle::Brackets, trimmed(inner)))
+}
+
+/// Returns the first complete header in a line, with its sign and its tag, whatever is around it.
+pub(super) fn mentioned(line: &str) -> Option<(HeaderStyle, &str)> {
+    let (mut pilcrow, mut bracket) = (None, None);
+    for (at, sign) in line.match_indices(['¶', '[', '#']) {
+        match sign {
+            "¶" => pilcrow = pilcrow.or(Some(at)),
+            "[" => bracket = Some(at),
+            _ => {
+                let end = at + 1 + line[at + 1..].bytes().take_while(u8::is_ascii_alphanumeric).count();
+                let is_tag = HeaderTag::parse(&line[at + 1..end]).is_some();
+                let has_path = |sign: &usize| is_tag && trimmed(&line[*sign..at]).chars().nth(1).is_some();
+                if let Some(from) = pilcrow.filter(has_path) {
+                    return Some((HeaderStyle::Pilcrow, &line[from..end]));
+                }
+                if let Some(from) = bracket.filter(has_path).filter(|_| line[end..].starts_with(']')) {
+                    return Some((HeaderStyle::Brackets, &line[from..=end]));
+                }
+            }
+        }
+    }
+    None
 }
 
 /// True for notices that `read` prints below lines and that are not part of a file.

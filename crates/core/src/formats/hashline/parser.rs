@@ -1,12 +1,12 @@
 //! The parser: it is fed line by line, emits events and collects the sections.
 
-use super::body::{self, BodyRow, OpenOp, RowKind};
+use super::body::{self, BodyEnd, BodyRow, OpenOp, RowKind};
 use super::dialect::HashlineDialect;
 use super::section::{self, HashlineSection};
 use super::token::{OpKind, OpLine, trimmed};
 use super::{broken, current, foreign, header, stray};
 use crate::error::{Error, Result};
-use crate::formats::line_parser::{FileActionKind, LineParser, ParseOptions, StreamEvent};
+use crate::formats::line_parser::{self, FileActionKind, LineParser, ParseOptions, StreamEvent};
 use crate::locate::op::{HunkLineKind, Request};
 use crate::note::Notes;
 use crate::text::content::HeaderStyle;
@@ -22,18 +22,24 @@ pub(super) struct HashlineParser {
     at: usize,
     /// The file for a text that names none.
     file: Option<String>,
+    /// True if the call wants every change reversed.
+    reverse: bool,
     sections: Vec<HashlineSection>,
     /// The paths of all sections.
     paths: HashSet<String>,
     open: Option<OpenOp>,
     /// True after an error was reported; rows until the next operation belong to it.
     skipping: bool,
-    /// True after `*** End Patch` or `*** Abort`.
+    /// True after `*** Abort`.
     ended: bool,
     /// The fence around the sections.
     fence: Option<FenceLine>,
-    /// True after a fence was closed: lines up to the next header are ignored.
+    /// True after a fence was closed, or an envelope: lines up to the next header are ignored.
     outside: bool,
+    /// The last header that an ignored line contains.
+    mention: Option<String>,
+    /// The error for the first operation among the ignored lines.
+    lost: Option<Error>,
     /// The error for the beginning of the text; it is dropped if a fence shows that it was only prose.
     start: Option<Error>,
     errors: Vec<Error>,
@@ -68,14 +74,21 @@ impl LineParser for HashlineParser {
             return;
         }
         if self.outside || self.sections.is_empty() && !self.start(line, out) {
+            self.ignore(line);
             return;
         }
         self.row(line, out);
     }
 
     fn finish(mut self: Box<Self>, _cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
+        if self.reverse {
+            return Err(line_parser::irreversible("An edit by line numbers"));
+        }
         self.close_section(out);
         self.errors.splice(0..0, self.start.take());
+        if self.errors.is_empty() {
+            self.errors.extend(self.lost.take());
+        }
         if self.sections.is_empty() && self.errors.is_empty() {
             self.errors.push(section::no_header("", 1));
         }
@@ -92,7 +105,12 @@ impl LineParser for HashlineParser {
 
 impl HashlineParser {
     pub(super) fn new(options: &ParseOptions) -> HashlineParser {
-        HashlineParser { file: options.file.clone(), source: Some(String::new()), ..HashlineParser::default() }
+        HashlineParser {
+            file: options.file.clone(),
+            reverse: options.reverse,
+            source: Some(String::new()),
+            ..HashlineParser::default()
+        }
     }
 
     /// Creates a parser that produces no corrected texts, to test whether a text can be parsed.
@@ -161,9 +179,14 @@ impl HashlineParser {
                 self.notes.push("`*** End of File` is not part of hashline and was ignored.".to_owned());
                 return true;
             }
-            "*** End Patch" => self.close(out, false),
+            // Another envelope may follow.
+            "*** End Patch" => {
+                self.close_section(out);
+                self.outside = !self.sections.is_empty();
+            }
             "*** Abort" => {
-                self.close(out, true);
+                self.close(BodyEnd::Abort, out);
+                self.ended = true;
                 // The text was aborted, so the operations of the last section are missing.
                 if self.errors.is_empty() && self.sections.len() > 1 {
                     self.sections.pop_if(|section| section.is_untouched());
@@ -171,15 +194,17 @@ impl HashlineParser {
             }
             _ => return false,
         }
-        self.ended = true;
         true
     }
 
     /// Decides if a line that looks like a header is one: inside a section it may be a line of the file.
     fn is_header(&self, header: HeaderStyle, inner: &str) -> bool {
         let within = self.sections.last().is_some_and(|section| section.dialect_row.header == HeaderStyle::Brackets);
-        if self.sections.is_empty() || self.outside || header::is_tagged(inner) {
+        if self.sections.is_empty() || header::is_tagged(inner) {
             return true;
+        }
+        if self.outside {
+            return header == HeaderStyle::Pilcrow || header::names_file(inner) || self.paths.contains(inner);
         }
         if header == HeaderStyle::Pilcrow {
             let rows = self.open.as_ref().is_some_and(|open| open.op.kind == OpKind::Body);
@@ -233,6 +258,20 @@ impl HashlineParser {
         false
     }
 
+    /// Handles a line that is in no section. An operation there would be lost, so the text is refused.
+    fn ignore(&mut self, line: &str) {
+        if let Some((_, mention)) = header::mentioned(line) {
+            self.mention = Some(mention.to_owned());
+        }
+        let read = |header| (HashlineDialect::dialect_of(header).read)(line).is_some();
+        if self.lost.is_none()
+            && !current::is_verbless(line)
+            && [HeaderStyle::Pilcrow, HeaderStyle::Brackets].into_iter().any(read)
+        {
+            self.lost = Some(stray::lost(line, self.at, self.mention.as_deref()));
+        }
+    }
+
     /// Parses a line of a section.
     fn row(&mut self, line: &str, out: &mut Vec<StreamEvent>) {
         let Some(section) = self.sections.last_mut() else { return };
@@ -240,7 +279,7 @@ impl HashlineParser {
         let inside = self.open.as_ref().is_some_and(|open| open.op.kind == OpKind::Body);
         let op = (dialect.read)(line).filter(|_| !(inside && current::is_verbless(line)));
         if let Some(op) = op {
-            self.close(out, false);
+            self.close(BodyEnd::Operation, out);
             match op {
                 Ok(op) => self.begin(op, line, out),
                 Err(fault) => self.fail(fault.error(self.at, line)),
@@ -303,11 +342,11 @@ impl HashlineParser {
     }
 
     /// Completes the open operation.
-    fn close(&mut self, out: &mut Vec<StreamEvent>, cut_off: bool) {
+    fn close(&mut self, end: BodyEnd, out: &mut Vec<StreamEvent>) {
         let Some(mut open) = self.open.take() else { return };
         let Some(section) = self.sections.last_mut() else { return };
         let taken =
-            body::resolve_rows(section.dialect_row, &mut open, cut_off).and_then(|settled| section.take(open, settled));
+            body::resolve_rows(section.dialect_row, &mut open, end).and_then(|settled| section.take(open, settled));
         match taken {
             Ok(()) => {
                 if !self.quiet {
@@ -325,7 +364,7 @@ impl HashlineParser {
         if self.outside {
             return;
         }
-        self.close(out, false);
+        self.close(BodyEnd::Section, out);
         let Some(section) = self.sections.last_mut() else { return };
         if let Some((at, text)) = section.comment.take() {
             let error = stray::orphan(section.dialect_row, &text, at);

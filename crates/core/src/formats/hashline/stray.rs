@@ -101,6 +101,15 @@ pub(super) fn fence(row: &str, at: usize) -> Error {
     broken(at, what, row).next("Write every row of a body with `+`, or send the edits without a fence.")
 }
 
+/// Creates the error for an operation among lines that belong to no section; `mention` is a header above it.
+pub(super) fn lost(row: &str, at: usize, mention: Option<&str>) -> Error {
+    let what = format!("`{}` is in no section, so that it would change nothing.", short(trimmed(row)));
+    let header = mention.map_or_else(|| "the header of its file".to_owned(), |header| format!("`{header}`"));
+    broken(at, &what, row).next(format!(
+        "Write {header} alone on the line above it; if it is only an example, omit it. Nothing was changed."
+    ))
+}
+
 fn short(text: &str) -> String {
     match text.char_indices().nth(48) {
         Some((at, _)) => format!("{}…", &text[..at]),

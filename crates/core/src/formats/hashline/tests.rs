@@ -87,6 +87,12 @@ fn headers_are_parsed() {
         ("**¶a.ts#1A2B**", "a.ts"),
         ("File: `¶a.ts#1A2B`", "a.ts"),
         ("¶a.ts#1A2B:", "a.ts"),
+        ("  [a.ts#1A2B]", "a.ts"),
+        ("### [a.ts#1A2B]", "a.ts"),
+        ("> [a.ts#1A2B]", "a.ts"),
+        ("`[a.ts#1A2B]`", "a.ts"),
+        ("**[a.ts#1A2B]**", "a.ts"),
+        ("File: `[app/[id]/a.ts#1A2B]`:", "app/[id]/a.ts"),
     ] {
         let op = if text.contains(['[']) && !text.contains('¶') { "CUT 1" } else { "delete 1" };
         assert_eq!(parse(&format!("{text}\n{op}\n")).unwrap().files[0].path, path, "{text}");
@@ -227,6 +233,86 @@ fn rows_that_resemble_headers_are_text() {
     let full = parse("¶a#1A2B3C4D\ndelete 1\n").unwrap();
     assert_eq!(full.files[0].base, Some(Handle::Headed(HeaderStyle::Pilcrow, "1A2B3C4D".parse().unwrap())));
     assert!(refused("¶a#1A2B3\ndelete 1\n").message().contains("Input header must be"));
+}
+
+#[test]
+fn headers_among_other_words_are_refused_above_an_operation() {
+    for (header, mention) in [
+        ("Edit ¶b#1A2B", "¶b#1A2B"),
+        ("// ¶b/c d.ts#1A2B", "¶b/c d.ts#1A2B"),
+        ("<!-- ¶app/[id].tsx#1A2B -->", "¶app/[id].tsx#1A2B"),
+        ("a) ¶b#1A2B3C4D.", "¶b#1A2B3C4D"),
+        ("- [b.ts#1A2B]", "[b.ts#1A2B]"),
+        ("Now [see] [b.ts#1A2B]:", "[b.ts#1A2B]"),
+        ("Edit ¶b#1A2B\n# the second one\n\n", "¶b#1A2B"),
+        ("- [b.ts#1A2B]\n# the second one", "[b.ts#1A2B]"),
+    ] {
+        for (own, first, second) in [("¶a#1A2B", "replace 1..1:", "delete 4"), ("[a#1A2B]", "PUT 1.=1:", "CUT 4")] {
+            for first in [format!("{first}\n+x"), first.to_owned(), second.replace('4', "1")] {
+                let text = format!("{own}\n{first}\n{header}\n{second}\n");
+                let error = refused(&text);
+                assert!(error.message().contains("may be the header"), "{text}: {error}");
+                assert!(error.next_step().contains(&format!("`{mention}` alone")), "{text}: {error}");
+                let row = header.lines().next().unwrap();
+                assert!(error.next_step().contains(&format!("`+{row}`")), "{text}: {error}");
+            }
+        }
+    }
+    // Nothing below it may belong to that file.
+    let body = |rows: &str| ops(&format!("[a#1A2B]\nPUT 1.=1:\n{rows}\n"))[0].1.clone();
+    for row in ["see ¶b#1A2B", "- [b#1A2B]", "see [b#1A2B] and #1A2B"] {
+        assert_eq!(body(row), format!("{row}\n"));
+        assert_eq!(body(&format!("+{row}\nCUT 4")), format!("{row}\n"));
+    }
+    for row in ["see [b#1A2B]\n+x", "x[#1A2B]", "x ¶b#1A2Bc", "see [b#1A2B"] {
+        assert!(body(&format!("+x\n{row}\nCUT 4")).contains(row.lines().next().unwrap()), "{row}");
+    }
+}
+
+#[test]
+fn several_envelopes_are_parsed() {
+    let (first, second) = ("¶a#1A2B\ndelete 1\n", "¶b#1A2B\ndelete 2\n");
+    let wrapped = |text: &str| format!("*** Begin Patch\n{text}*** End Patch\n");
+    let fenced = |text: &str| format!("```\n{text}```\n");
+    for text in [
+        wrapped(first) + &wrapped(second),
+        wrapped(first) + second,
+        wrapped(first) + "And the other file:\n\n" + &wrapped(second) + "[1]\nThat is all.\n",
+        fenced(&wrapped(first)) + "\n" + &fenced(&wrapped(second)),
+        wrapped(first) + &fenced(second),
+    ] {
+        let paths: Vec<String> = parse(&text).unwrap().files.into_iter().map(|file| file.path).collect();
+        assert_eq!(paths, ["a", "b"], "{text}");
+    }
+    // An aborted text ends.
+    assert_eq!(parse(&format!("{first}*** Abort\n{second}delete 3\n")).unwrap().files.len(), 1);
+}
+
+#[test]
+fn operations_outside_of_sections_are_refused() {
+    let (first, fence) = ("¶a#1A2B\ndelete 1\n", "```\n");
+    for (text, header) in [
+        (format!("{first}*** End Patch\ndelete 3\n"), "the header of its file"),
+        (format!("{first}*** End Patch\nNow ¶b#1A2B:\ndelete 3\n"), "`¶b#1A2B`"),
+        (format!("{fence}{first}{fence}In [b.ts#1A2B], too\n{fence}PUT 4.=4:\n+Y\n{fence}"), "`[b.ts#1A2B]`"),
+        (format!("Edit ¶b#1A2B\nreplace 1..1:\n+X\n{fence}{first}{fence}"), "`¶b#1A2B`"),
+        (format!("{fence}Edit ¶b#1A2B\nreplace 1..1:\n+X\n{first}{fence}"), "`¶b#1A2B`"),
+    ] {
+        let error = refused(&text);
+        assert!(error.message().contains("is in no section"), "{text}: {error}");
+        assert!(error.next_step().contains(&format!("Write {header} alone")), "{text}: {error}");
+    }
+}
+
+#[test]
+fn edits_by_line_numbers_cannot_be_reversed() {
+    let options = ParseOptions { reverse: true, ..ParseOptions::default() };
+    for (text, format) in
+        [("¶a#1A2B\nreplace 1..1:\n-a\n+x\n", &Hashline::SEED), ("[a#1A2B]\nCUT 1\n", &Hashline::CURRENT)]
+    {
+        let error = line_parser::parse_text(format.line_parser(&options).unwrap(), text).unwrap_err();
+        assert_eq!((error.code(), error.next_step()), (Code::CallInvalid, "Omit \"reverse\"."), "{error}");
+    }
 }
 
 #[test]

@@ -12,13 +12,12 @@ mod reader;
 mod text_end;
 mod text_lines;
 
-use super::line_parser::{LineParser, ParseOptions, StreamEvent};
+use super::line_parser::{self, LineParser, ParseOptions, StreamEvent};
 use super::ranges::contains_any;
 use super::{Format, FormatSpec, name};
 use crate::advice;
 use crate::advice::{Advice, Phrase};
-use crate::code::Code;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::locate::doubled_plus::is_patch_name;
 use crate::locate::op::{FileAction, FileRequest, Request};
 use crate::work;
@@ -141,8 +140,7 @@ impl LineParser for WholeFileParser {
 
     fn finish(self: Box<Self>, _cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
         if self.reverse {
-            return Err(Error::new(Code::CallInvalid, "A whole file does not contain the earlier text.")
-                .next(Advice::named("Omit {reverse}.")));
+            return Err(line_parser::irreversible("A whole file"));
         }
         let (files, notes) = self.reader.end(out)?;
         if files.is_empty() {

@@ -164,6 +164,11 @@ pub(crate) fn uncopied_rows(base: &Snapshot, first: usize, last: usize, new: &st
     Some(bare)
 }
 
+/// True if every row has a number in the form of `read`.
+pub(crate) fn are_read_rows(text: &str) -> bool {
+    work::lines(text).all(is_read_shape)
+}
+
 /// True for rows such as `2: x`: with a single space, a person or a table wrote them.
 fn has_single_blanks(lines: &NumberedLines<'_>) -> bool {
     lines.rests.iter().any(|rest| rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|ch| ch != ' ')))
@@ -249,7 +254,7 @@ fn numbers_refusal(new: &str, what: &'static str, field: &'static str) -> Error 
 }
 
 /// True for a number in the form of a reply: padded to its width.
-fn is_padded(line: &str) -> bool {
+pub(crate) fn is_padded(line: &str) -> bool {
     let digits = line.trim_start_matches(' ');
     let end = digits.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(digits.len());
     line.len() - digits.len() + end >= NUMBER_PADDING

@@ -39,7 +39,8 @@ use crate::text::span::Span;
 use crate::work::{self, STEP_BYTES};
 pub(crate) use anchors::between;
 pub(crate) use copied_numbers::{
-    check_new_file, is_literal, numbered, uncopied_insertion, uncopied_rows, without_copied_numbers,
+    are_read_rows, check_new_file, is_literal, is_padded, numbered, uncopied_insertion, uncopied_rows,
+    without_copied_numbers,
 };
 pub(crate) use literal::{occurs, of_ops};
 use match_site::CandidateSites;

@@ -3,11 +3,12 @@
 //!
 //! A hunk is carried over if all its lines are consecutive in an unchanged range, with enough context to rule out a
 //! duplicate: at least one neighbouring line, or both if a line at the hunk's edge occurs more than once, and a range
-//! that occurs only once in either version. Hunks may move by different distances.
+//! that occurs only once in either version. Between versions whose changes are known, no context is needed. Hunks may
+//! move by different distances.
 
 use super::place::{clamped, taken_as_end};
 use super::{LineEdit, LineTarget, VersionLines, of, uncopied_rows};
-use crate::locate::op::{Locator, Op};
+use crate::locate::op::{Locator, Op, ResolveSettings};
 use crate::note::{Note, Notes};
 use crate::text::change::ChangeSet;
 use crate::text::explain;
@@ -62,11 +63,10 @@ struct AddedLines {
     inserted: bool,
 }
 
-/// Renumbers edits of the version `seen` for the version `now`; `theirs` leads from one to the other.
+/// Renumbers edits of the earlier version of `map` for the later one.
 ///
 /// Errors: the first hunk whose lines changed or cannot be distinguished from a duplicate.
-pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) -> Result<CarriedEdits, CarryConflict> {
-    let mut map = LineMap::new(seen, now, theirs);
+pub fn carry(mut map: LineMap<'_>, ops: &[Op], settings: ResolveSettings) -> Result<CarriedEdits, CarryConflict> {
     let mut out = CarriedEdits { ops: Vec::with_capacity(ops.len()), notes: Notes::new() };
     let mut moves = 0;
     for (index, op) in ops.iter().enumerate() {
@@ -74,7 +74,7 @@ pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) ->
         if let Locator::Lines(rows) = &mut op.at
             && let Some((from, to)) = rows.named_lines()
         {
-            if let Some(bare) = uncopied_rows(seen, rows, &op.text) {
+            if let Some(bare) = uncopied_rows(map.seen, rows, &op.text, settings) {
                 op.text = bare;
                 out.notes.push(Note::CopiedNumbers);
             }
@@ -141,10 +141,13 @@ struct LineCounts {
 
 /// Map of lines from the earlier version to the later one.
 pub struct LineMap<'a> {
+    seen: &'a Snapshot,
     old: VersionLines<'a>,
     new: VersionLines<'a>,
     shared: Vec<SharedLines>,
     added: Vec<AddedLines>,
+    /// True if the changes are those that were made, not those that a comparison found.
+    is_recorded: bool,
     /// For each range, whether it occurs only once; `None` if this was not checked yet.
     proven: Vec<Option<bool>>,
     searches: usize,
@@ -182,7 +185,12 @@ impl<'a> LineMap<'a> {
             }
         }
         let proven = vec![None; shared.len()];
-        LineMap { old, new, shared, added, proven, searches: 0, lines }
+        LineMap { seen, old, new, shared, added, is_recorded: false, proven, searches: 0, lines }
+    }
+
+    /// Creates the map for changes that are known as they were made. Equal lines are then no duplicates of each other.
+    pub fn recorded(seen: &'a Snapshot, now: &'a Snapshot, made: &ChangeSet) -> LineMap<'a> {
+        LineMap { is_recorded: true, ..LineMap::new(seen, now, made) }
     }
 
     /// Returns the distance by which lines `from..=to` moved.
@@ -204,6 +212,9 @@ impl<'a> LineMap<'a> {
         };
         if range.to < to {
             return Err((range.to + 1, "changed"));
+        }
+        if self.is_recorded {
+            return Ok(range.moved);
         }
         let (before, after) = (from > range.from, to < range.to);
         let (first, last) = (from == 1, to == count);

@@ -13,6 +13,10 @@ use crate::text::snapshot::Snapshot;
 /// Maximum length of a repetition that is searched for, in lines on either side of a range.
 pub const ECHO_LINES_MAX: usize = 20;
 
+/// Advice for rows that only look like a placeholder: inserted lines replace none, so nothing is omitted by them.
+const INSERT_ADVICE: &str = "If the line belongs in the file, send two operations in place of this one: delete the \
+                             lines, and insert the rows before the first of them.";
+
 /// First and last line of a replaced range, quoted in the reply so that a miscount is noticed at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplacedLines {
@@ -89,14 +93,16 @@ pub(super) fn check_restated(
     if from > table.count || text.is_empty() {
         return Ok(Notes::new());
     }
-    let omitted = || omission::omitted_at(table.slice(from, to), text);
+    // Dots alone in place of a single line stand for no other one.
+    let is_line_of_dots = from == to && body.0.lines().count() == 1 && omission::is_bare_dots(text);
+    let omitted = || omission::omitted_at(table.slice(from, to), text).filter(|_| !is_line_of_dots);
     if let Some(row) = Some(()).filter(|()| !settings.omissions).and_then(|()| omitted()) {
         let what = format!("{}the body has a placeholder for omitted lines: `{}`.", rows.describe(), row.trim());
         return Err(Error::new(Code::EditOmission, what)
             .evidence(rows_shown(table, from, to))
             .next(
                 Advice::from("Write the lines out in full, or name only those that change.")
-                    .and(&omission::advice_if_intended()),
+                    .and(&omission::advice_if_intended_or(INSERT_ADVICE)),
             )
             .fact("line", rows.source_line));
     }

@@ -19,6 +19,7 @@ mod tests;
 use crate::code::Code;
 use crate::error::Error;
 use crate::locate::find;
+use crate::locate::op::ResolveSettings;
 use crate::text::lines::LineIndex;
 use crate::text::snapshot::Snapshot;
 use crate::text::span::Span;
@@ -33,9 +34,10 @@ pub(crate) use place::{place_all, place_one};
 pub use registers::{Registers, fill_registers, paste_registers, use_registers};
 pub use repair::{RepairedHunk, repair_guesses};
 
-/// Returns the rows of an edit without line numbers that were copied with them; `None` if they have none.
-pub(crate) fn uncopied_rows(base: &Snapshot, rows: &LineEdit, text: &str) -> Option<String> {
-    if rows.keeps_numbers(text) {
+/// Returns the rows of an edit without line numbers that were copied with them; `None` if they have none, or the call
+/// wants them as they are.
+pub(crate) fn uncopied_rows(base: &Snapshot, rows: &LineEdit, text: &str, settings: ResolveSettings) -> Option<String> {
+    if settings.deletes_literally() || rows.is_literal() && !find::are_read_rows(text) {
         return None;
     }
     let (first, last) = match rows.target {

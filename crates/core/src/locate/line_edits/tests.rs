@@ -1,6 +1,6 @@
 use super::{
-    AROUND, LineEdit, LineShift, LineTarget, Register, Registers, carry, excerpt, fill_registers, first_changed,
-    line_shifts, preview, replaced_lines,
+    AROUND, LineEdit, LineMap, LineShift, LineTarget, Register, Registers, carry, excerpt, fill_registers,
+    first_changed, line_shifts, preview, replaced_lines,
 };
 use crate::code::Code;
 use crate::error::Error;
@@ -218,7 +218,8 @@ fn registers_are_filled_and_pasted() {
 fn carried(seen: &str, now: &str, op: Op) -> Result<LineTarget, usize> {
     let (seen, now) = (text(seen), text(now));
     let theirs = ChangeSet::diff(&seen, &now);
-    let carried = carry(&seen, &now, &theirs, &[op]).map_err(|blocked| blocked.line)?;
+    let carried =
+        carry(LineMap::new(&seen, &now, &theirs), &[op], ResolveSettings::default()).map_err(|blocked| blocked.line)?;
     Ok(super::of(&carried.ops[0]).unwrap().target)
 }
 
@@ -245,6 +246,19 @@ fn rows_that_another_change_wrote_are_not_written_again() {
 }
 
 #[test]
+fn lines_between_recorded_changes_are_certain() {
+    let (seen, now) = (text("a\n}\nc\n}\ne\nf\n"), text("a\n}\nC\n}\nE\nf\n"));
+    let made = ChangeSet::diff(&seen, &now);
+    let moved = |map: LineMap<'_>, line: usize| {
+        let carried = carry(map, &[lines(line, line, "x\n")], ResolveSettings::default());
+        carried.map(|it| super::of(&it.ops[0]).unwrap().range()).map_err(|blocked| blocked.line)
+    };
+    assert_eq!(moved(LineMap::new(&seen, &now, &made), 4), Err(3));
+    assert_eq!(moved(LineMap::recorded(&seen, &now, &made), 4), Ok(Some((4, 4))));
+    assert_eq!(moved(LineMap::recorded(&seen, &now, &made), 3), Err(3));
+}
+
+#[test]
 fn ends_of_a_file_that_stay_are_context() {
     let place = |line| LineTarget::Lines { from: line, to: line };
     assert_eq!(carried("a\nb\nc\nd\n", "a\nB\nc\nd\n", lines(1, 1, "x\n")), Ok(place(1)));
@@ -257,7 +271,11 @@ fn ends_of_a_file_that_stay_are_context() {
 fn a_range_past_the_end_is_reported_when_it_is_carried() {
     let (seen, now) = (text("a\nb\nc\n"), text("new\na\nb\nc\n"));
     let theirs = ChangeSet::diff(&seen, &now);
-    let notes = carry(&seen, &now, &theirs, &[lines(3, 4, "x\n")]).unwrap().notes.texts().join("\n");
+    let notes = carry(LineMap::new(&seen, &now, &theirs), &[lines(3, 4, "x\n")], ResolveSettings::default())
+        .unwrap()
+        .notes
+        .texts()
+        .join("\n");
     assert!(notes.contains("The file has 3 lines; the range was taken to end there."), "{notes}");
 }
 
@@ -377,7 +395,8 @@ fn many_hunks_take_linear_work() {
     let after = edited(&base, &ops).unwrap();
     assert_eq!(after.lines().filter(|line| *line == "new").count(), 10_000);
     let (seen, now) = (text(&base), text(&format!("top\n{base}")));
-    let moved = carry(&seen, &now, &ChangeSet::diff(&seen, &now), &ops).unwrap();
+    let moved =
+        carry(LineMap::new(&seen, &now, &ChangeSet::diff(&seen, &now)), &ops, ResolveSettings::default()).unwrap();
     assert_eq!(super::of(&moved.ops[9999]).unwrap().range(), Some((99_992, 99_992)));
 }
 

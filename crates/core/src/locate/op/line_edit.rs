@@ -97,10 +97,9 @@ impl LineEdit {
         }
     }
 
-    /// True if the rows are text as they are: rows of hashline begin with `+`, and what follows may be `N:`.
-    pub(crate) fn keeps_numbers(&self, text: &str) -> bool {
-        let rest = text.trim_start_matches(|ch: char| ch.is_ascii_digit());
-        self.source_line > 0 && rest.starts_with([':', '|'])
+    /// True if the rows are text as they are: rows of hashline begin with `+`.
+    pub(crate) fn is_literal(&self) -> bool {
+        self.source_line > 0
     }
 
     /// Returns the beginning of a note of this edit; a reply about several edits of a call names the edit itself.

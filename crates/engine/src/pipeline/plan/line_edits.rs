@@ -15,7 +15,8 @@ use crate::pipeline::plan::{anchor_edits, stale, unseen_lines};
 use crate::session::base::{self, Base, KnownLines};
 use crate::session::failure_advice::is_repeat;
 use crate::session::names::name_in_header;
-use emendate_core::line_edits::{self, CarryConflict, Registers};
+use crate::session::own_changes::own_changes;
+use emendate_core::line_edits::{self, CarriedEdits, CarryConflict, LineMap, Registers};
 use emendate_core::{
     ChangeSet, Changers, Code, ContentId, Error, Handle, HeaderStyle, Note, Notes, Op, ResolvedEdit, Result, Snapshot,
     TieBreak,
@@ -110,14 +111,12 @@ impl PlacementStrategy for LinePlacement<'_> {
     }
 
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
-        let EditedFile { call, path, now, .. } = file;
+        let EditedFile { call, path, .. } = file;
         let mut notes = std::mem::take(&mut self.notes);
         let ops = call.grammars().with_blocks(path, seen, &self.ops, &mut notes)?;
         all_shown(file, seen, &lines, &ops)?;
         let ops = line_edits::fill_registers(seen, &ops, self.registers, &mut notes)?;
-        let theirs = ChangeSet::diff(seen, &now.snapshot);
-        let carried = line_edits::carry(seen, &now.snapshot, &theirs, &ops)
-            .map_err(|blocked| blocked_error(file, seen, &theirs, &ops, blocked))?;
+        let (carried, theirs) = carry_over(file, seen, &ops)?;
         notes.push(carry_note(file, &ops)?);
         notes.extend(carried.notes);
         let placed = place_in_current_text(file, carried.ops.into(), notes, base::carry_lines(&lines, seen, &theirs))
@@ -132,6 +131,24 @@ impl PlacementStrategy for LinePlacement<'_> {
         let misfit = if is_kept { Misfit::Unknown } else { Misfit::Lost };
         mismatch(file, &self.ops, misfit)
     }
+}
+
+/// Carries edits over to the current version, by a comparison of both versions. If that leaves a place uncertain, the
+/// changes of the session itself are certain: the log has them as they were made. Returns the changes, too.
+fn carry_over(file: &EditedFile<'_>, seen: &Snapshot, ops: &[Op]) -> Result<(CarriedEdits, ChangeSet)> {
+    let (now, settings) = (&file.now.snapshot, file.options.resolve_settings(false));
+    let theirs = ChangeSet::diff(seen, now);
+    let blocked = match line_edits::carry(LineMap::new(seen, now, &theirs), ops, settings) {
+        Ok(carried) => return Ok((carried, theirs)),
+        Err(blocked) => blocked,
+    };
+    // Without the log, the refusal remains.
+    if let Some(own) = own_changes(file.call, &file.path, seen, now).ok().flatten()
+        && let Ok(carried) = line_edits::carry(LineMap::recorded(seen, now, &own), ops, settings)
+    {
+        return Ok((carried, own));
+    }
+    Err(blocked_error(file, seen, &theirs, ops, blocked))
 }
 
 /// Resolves edits whose numbers refer to the current text.
