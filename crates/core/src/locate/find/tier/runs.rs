@@ -37,8 +37,10 @@ mod tests {
         assert_eq!(edit(file, old, &old.replace("this", "that")), file.replace("this", "that"));
     }
 
-    /// A part of a line as the file has it, and as it is retyped.
-    fn part() -> impl Strategy<Value = (&'static str, &'static str)> {
+    /// A text as the file has it, and as it is retyped.
+    type RetypedPair = (&'static str, &'static str);
+
+    fn part() -> impl Strategy<Value = RetypedPair> {
         prop::sample::select(vec![
             ("“alpha”", "\"alpha\""),
             ("beta—gamma", "beta-gamma"),
@@ -61,8 +63,8 @@ mod tests {
         ) {
             let changed = changed % lines.len();
             let text = |is_file: bool, word: &str, end: &str| {
-                let pick = |pair: (&'static str, &'static str)| if is_file { pair.0 } else { pair.1 };
-                let line = |(at, parts): (usize, &Vec<((&'static str, &'static str), usize)>)| {
+                let pick = |pair: RetypedPair| if is_file { pair.0 } else { pair.1 };
+                let line = |(at, parts): (usize, &Vec<(RetypedPair, usize)>)| {
                     let (word, end) = if at == changed { (word, end) } else { ("value", pick(ends)) };
                     let blanks = |count: usize| " ".repeat(if is_file { count } else { 1 });
                     let parts: String = parts.iter().map(|(part, run)| blanks(*run) + pick(*part)).collect();
