@@ -70,7 +70,8 @@ fuzz_target!(|input: (Vec<Piece>, bool, String, String)| {
             resolved.changes.apply(&seen);
         }
         let theirs = ChangeSet::diff(&seen, &now);
-        let Ok(carried) = line_edits::carry(&seen, &now, &theirs, &ops) else { continue };
+        let map = line_edits::LineMap::new(&seen, &now, &theirs);
+        let Ok(carried) = line_edits::carry(map, &ops, ResolveSettings::default()) else { continue };
         let lines = |of: &Snapshot, (from, to): (usize, usize)| {
             let span = of.lines().span_of(of.text(), from, to);
             of.text()[span.range()].trim_end_matches('\n').to_owned()

@@ -136,7 +136,7 @@ impl PlacementStrategy for LinePlacement<'_> {
 /// Carries edits over to the current version, by a comparison of both versions. If that leaves a place uncertain, the
 /// changes of the session itself are certain: the log has them as they were made. Returns the changes, too.
 fn carry_over(file: &EditedFile<'_>, seen: &Snapshot, ops: &[Op]) -> Result<(CarriedEdits, ChangeSet)> {
-    let (now, settings) = (&file.now.snapshot, file.options.resolve_settings(false));
+    let (now, settings) = (&file.now.snapshot, file.options.resolve_settings());
     let theirs = ChangeSet::diff(seen, now);
     let blocked = match line_edits::carry(LineMap::new(seen, now, &theirs), ops, settings) {
         Ok(carried) => return Ok((carried, theirs)),
