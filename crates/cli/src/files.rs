@@ -8,7 +8,7 @@ use crate::context::CliContext;
 use crate::flags::Flags;
 use crate::listing::ListingColors;
 use crate::output::ChangeView;
-use crate::{approval, git_patch, input, output, pager, progress, signals, styled};
+use crate::{approval, git_patch, input, line_slice, output, pager, progress, signals, styled};
 use data_encoding::BASE64;
 use emendate::core::formats::detect::without_mark;
 use emendate::core::formats::malformed;
@@ -242,7 +242,7 @@ pub(crate) fn read_all(context: &CliContext<'_>, args: &ReadArgs) -> u8 {
 
 /// Builds the input of `read`.
 fn read(path: &Path, args: &ReadArgs) -> Result<ToolCall> {
-    let (path, range) = range(path)?;
+    let (path, range) = line_slice::range(path)?;
     let (mut offset, mut limit) = (args.offset, args.limit);
     if let Some((from, lines)) = range {
         if offset.is_some() || limit.is_some() {
@@ -315,48 +315,6 @@ pub(crate) fn replace(args: &crate::args::replace::ReplaceArgs) -> ToolCall {
         .put("allow_invalid", args.allow_invalid.then_some(true))
         .confirmed(args.confirm);
     ToolCall { long: true, ..ToolCall::new("replace_in_files", "path", args.path.clone(), fields) }
-}
-
-/// Lines after a path: the first one, and their number.
-type LineSlice = (u64, Option<u64>);
-
-/// Splits `PATH:A-B` into the path, the first line and the number of lines. An existing file with exactly that name
-/// takes precedence.
-fn range(path: &Path) -> Result<(PathBuf, Option<LineSlice>)> {
-    let Some((name, lines)) = path.to_str().and_then(|path| path.rsplit_once(':')) else {
-        return Ok((path.to_owned(), None));
-    };
-    let (from, to) = lines.split_once('-').map_or((lines, None), |(from, to)| (from, Some(to)));
-    if name.is_empty() || from.is_empty() || !is_number(from) || !to.is_none_or(is_number) || path.exists() {
-        return Ok((path.to_owned(), None));
-    }
-    let from = line_number(from).ok_or_else(|| range_refusal(lines))?;
-    let lines = match to {
-        None => Some(1),
-        Some("") => None,
-        Some(to) => Some(
-            line_number(to)
-                .and_then(|to| (to + 1).checked_sub(from))
-                .filter(|&lines| lines > 0)
-                .ok_or_else(|| range_refusal(lines))?,
-        ),
-    };
-    Ok((name.into(), Some((from, lines))))
-}
-
-/// Refuses a range of lines.
-fn range_refusal(lines: &str) -> Error {
-    usage(&format!("`{lines}` is not a range of lines."), "Write PATH:A-B with 1 ≤ A ≤ B.")
-}
-
-/// Reads a line number, which is counted from 1.
-fn line_number(text: &str) -> Option<u64> {
-    text.parse::<u64>().ok().filter(|&line| line > 0)
-}
-
-/// True for a text of digits only.
-fn is_number(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Builds the input of `edit`.

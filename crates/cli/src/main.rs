@@ -34,6 +34,7 @@ mod hook;
 mod http;
 mod input;
 mod install;
+mod line_slice;
 mod listing;
 mod notebook;
 mod output;
