@@ -215,7 +215,7 @@ fn lone_word_is_a_name_if_nothing_else_is() {
     assert_eq!(one(&format!("run\n```\n{block}```\n")).path, "run");
     assert_eq!(parse(&format!("a.rs\n{block}Then\n{}", block.replace("new", "x"))).files.len(), 1);
     assert!(fails(&format!("The change\n{block}")).contains("no file name"));
-    assert!(fails("run\n<<<<<<< SEARCH\n=======\nnew\n>>>>>>> REPLACE\n").contains("no file name"));
+    assert!(fails("run\n<<<<<<< SEARCH\n=======\nnew\n>>>>>>> REPLACE\n").contains("`run` above it may be a word"));
 }
 
 #[test]
