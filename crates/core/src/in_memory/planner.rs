@@ -296,7 +296,8 @@ impl<V: View + ?Sized> Planner<'_, V> {
     fn carry(&mut self, nth: usize, step: &FileRequest, carried: CarryStep<'_>) -> Result<()> {
         let CarryStep { to, ops, is_copied } = carried;
         let is_idle = step.path == to && ops.is_empty() && step.mode.is_none();
-        if is_idle && self.files.get(to).is_none() && self.view.has_file(to) {
+        // Beside other changes it is only superfluous.
+        if is_idle && self.steps.len() == 1 && self.view.has_file(to) {
             return Err(refusals::moved_nowhere(to));
         }
         if step.path == to {

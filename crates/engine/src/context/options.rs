@@ -95,6 +95,14 @@ impl CallOptions {
         }
     }
 
+    /// Returns the style of the header that names the version.
+    pub(crate) fn header_style(&self) -> HeaderStyle {
+        match self.tag {
+            Some(Handle::Lines(header, _) | Handle::Headed(header, _)) => header,
+            _ => HeaderStyle::Pilcrow,
+        }
+    }
+
     /// Creates the options of a call that sets none.
     pub(crate) fn new(caller: &CallContext, config: &Config, origin: CallOrigin<'static>) -> CallOptions {
         CallOptions {

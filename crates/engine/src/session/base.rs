@@ -11,7 +11,7 @@ use emendate_core::explain::{self, DiffHunk};
 use emendate_core::{ChangeSet, Code, Error, Handle, Note, Result, ShortTag, Snapshot, Span, advice};
 use emendate_fs::{FileMeta, SafePath};
 use emendate_history::{LineSet, Record, RecordOrigin, VersionBody};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The lines of the current text that the caller knows.
 pub(crate) struct KnownLines {
@@ -156,8 +156,35 @@ fn base_of_lines(
     match (fits, unkept) {
         (true, _) => Ok(Base::fresh(LineSet::all())),
         (false, true) => Ok(Base::Lost),
-        (false, false) => Err(unknown_tag(path, &tag.to_string())),
+        (false, false) => {
+            let then = ", then send this call again with its header.";
+            let next = advice!["Call ", raw_path::read(path, json!({ "format": "hashline" })), then].or(advice![
+                "Call ",
+                raw_path::read(path, Value::Null),
+                then
+            ]);
+            Err(unknown_tag(path, &tag.to_string()).next(next))
+        }
     }
+}
+
+/// True if the session knows a version of the file under this tag.
+///
+/// Errors: those of the store.
+pub(crate) fn knows_version(call: Call<'_>, path: &SafePath, tag: Handle) -> Result<bool> {
+    let sessions = call.sessions(path);
+    let tag = match tag {
+        Handle::Tag(tag) | Handle::Headed(_, tag) => return Ok(sessions.by_tag(key(path), tag)?.is_some()),
+        Handle::Lines(_, tag) => tag,
+    };
+    for record in sessions.versions(&call.caller.session, key(path))? {
+        let bytes = sessions.bytes(record.content)?;
+        let seen = bytes.and_then(|bytes| call.decode(path, bytes, None, "").ok());
+        if seen.is_some_and(|seen| ShortTag::of(seen.text()) == tag) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Records a version as known to the session; a failing store must not fail an edit that is already on disk. `version`

@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::context::call::Call;
 use crate::context::history_stores::log_path;
+use crate::session::base::knows_version;
 use crate::session::decorated_names::read_decorated_name;
 use crate::session::failure_advice::read_other_file;
 use crate::session::windows_paths::read_windows_names;
@@ -12,6 +13,9 @@ use emendate_fs::{SafePath, shown};
 use emendate_os::paths::{normal, with_slashes};
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
+
+/// Files of one name whose versions are compared with a tag.
+const SAME_NAMES_MAX: usize = 64;
 
 /// Makes every path of a request absolute, relative to `directory`.
 pub(crate) fn name_files(call: Call<'_>, directory: &Path, request: &mut Request) -> Result<()> {
@@ -81,7 +85,8 @@ pub(crate) fn start_directory(call: Call<'_>, named: Option<&str>) -> Result<Pat
 }
 
 /// Returns the absolute path of a file of the request: the first of its names that exists. A file to be edited may
-/// also be named by the end of its path, if this session knows exactly one such file; that is noted.
+/// also be named by the end of its path, if this session knows exactly one such file, or by its last name together with
+/// the tag of a version; that is noted.
 fn resolve_name(
     call: Call<'_>,
     directory: &Path,
@@ -105,22 +110,34 @@ fn resolve_name(
         return Ok((text(&exact), None));
     }
     let known = call.sessions(&safe_path).paths(&call.caller.session)?;
-    let mut same = known
-        .iter()
-        .map(|path| log_path(path))
-        .filter(|path| path.starts_with(directory) && path.ends_with(&file.path));
-    match (same.next(), same.next()) {
-        (Some(only), None) => {
-            let note = format!(
-                "{} was read as {}, the only file read whose path ends like that.",
-                shown(&file.path),
-                shown(only)
-            );
-            Ok((text(only), Some(note)))
+    let mut same = known.iter().map(|path| log_path(path)).filter(|path| path.starts_with(directory));
+    let (only, why) = match file.base {
+        None => (only_one(same.filter(|path| path.ends_with(&file.path))), "whose path ends like that"),
+        // The tag tells files of one name apart, and no file without it is meant (formats/hashline.md, 2.2).
+        Some(tag) => {
+            let name = Path::new(&file.path).file_name();
+            let named: Vec<&Path> =
+                same.by_ref().filter(|path| path.file_name() == name).take(SAME_NAMES_MAX + 1).collect();
+            let tagged = named.iter().filter(|path| {
+                let safe_path = call.store().resolve_path(path);
+                safe_path.is_ok_and(|safe_path| knows_version(call, &safe_path, tag).unwrap_or(false))
+            });
+            (only_one(tagged.copied()).filter(|_| named.len() <= SAME_NAMES_MAX), "with that name and tag")
+        }
+    };
+    Ok(match only {
+        Some(only) => {
+            let note = format!("{} was read as {}, the only file read {why}.", shown(&file.path), shown(only));
+            (text(only), Some(note))
         }
         // Missing or ambiguous: the usual error for a missing file.
-        _ => Ok((text(&exact), None)),
-    }
+        None => (text(&exact), None),
+    })
+}
+
+/// Returns the only element; `None` if there are several.
+fn only_one<'p>(mut all: impl Iterator<Item = &'p Path>) -> Option<&'p Path> {
+    all.next().filter(|_| all.next().is_none())
 }
 
 /// Returns the path of a new file. A first directory that does not exist is dropped if it only names one of two

@@ -15,7 +15,7 @@ pub(super) const NO_LINE: u32 = u32::MAX;
 /// hashes.
 pub(super) fn pair(old: &[u64], new: &[u64]) -> Vec<u32> {
     let lines = (old.len() + new.len()) as u64;
-    let mut pairing = Pairing { old, new, of_new: vec![NO_LINE; new.len()], work: lines * 12 + 4096 };
+    let mut pairing = Pairing { old, new, of_new: vec![NO_LINE; new.len()], work: lines * 12 + 4096, counts: None };
     let (head, tail) = equal_ends(old, new);
     let (head, tail) = certain_ends(old, new, head, tail);
     for at in 0..head {
@@ -40,7 +40,7 @@ fn line_indices(head: usize, tail: usize, lines: &[u64]) -> Vec<u32> {
 /// lead from the old text to the new one.
 pub(super) fn pair_edit(old: &[u64], new: &[u64], changed: &[ReplacedRange]) -> Option<Vec<u32>> {
     let lines = (old.len() + new.len()) as u64;
-    let mut pairing = Pairing { old, new, of_new: vec![NO_LINE; new.len()], work: lines * 12 + 4096 };
+    let mut pairing = Pairing { old, new, of_new: vec![NO_LINE; new.len()], work: lines * 12 + 4096, counts: None };
     let mut rest = UnpairedLines { old: Vec::new(), new: Vec::new() };
     let end = ReplacedRange { old: old.len()..old.len(), new: new.len()..new.len() };
     let (mut old_at, mut new_at) = (0, 0);
@@ -101,6 +101,8 @@ struct Pairing<'a> {
     of_new: Vec<u32>,
     /// Remaining number of lines that may be examined; once it is used up, gaps are closed as they are.
     work: u64,
+    /// For each line, how often it occurs in both texts; counted once it is needed.
+    counts: Option<HashMap<u64, u32>>,
 }
 
 /// Occurrences of a line on both sides, and the position of the last one.
@@ -142,6 +144,8 @@ impl Pairing<'_> {
         }
         let once = occurrences.values().filter(|place| (place.old, place.new) == (1, 1));
         let mut pairs: Vec<(u32, u32)> = once.map(|place| (place.old_at, place.new_at)).collect();
+        pairs.sort_unstable();
+        self.retain_certain(gap, &mut pairs);
         let spent = self.work < size;
         self.work = self.work.saturating_sub(size);
         if pairs.is_empty() || spent {
@@ -153,8 +157,35 @@ impl Pairing<'_> {
             }
             return;
         }
-        pairs.sort_unstable();
         self.split(gap, &pairs, gaps);
+    }
+
+    /// Removes pairs that changed their order with another one and have an equal line outside of the gap: one of the two
+    /// equal lines may be gone, and a new one elsewhere.
+    fn retain_certain(&mut self, gap: &UnpairedLines, pairs: &mut Vec<(u32, u32)>) {
+        let mut least_below: Vec<u32> = pairs.iter().map(|pair| pair.1).collect();
+        for at in (1..pairs.len()).rev() {
+            least_below[at - 1] = least_below[at - 1].min(least_below[at]);
+        }
+        let (mut at, mut most_above) = (0, None);
+        pairs.retain(|&(old, new)| {
+            let is_ordered = most_above < Some(new) && least_below[at] == new;
+            (at, most_above) = (at + 1, most_above.max(Some(new)));
+            is_ordered || self.is_unique(self.old[gap.old[old as usize] as usize])
+        });
+    }
+
+    /// True for a line that occurs once in either text.
+    fn is_unique(&mut self, line: u64) -> bool {
+        let (old, new) = (self.old, self.new);
+        let counts = self.counts.get_or_insert_with(|| {
+            let mut counts = HashMap::with_capacity(old.len());
+            for &line in work::batched(old.iter().chain(new)) {
+                *counts.entry(line).or_default() += 1;
+            }
+            counts
+        });
+        counts.get(&line) == Some(&2)
     }
 
     /// Keeps the pairs, extends them to lines that moved along, and collects the gaps between pairs that did not move.

@@ -85,6 +85,23 @@ fn words_survive_edits_elsewhere_and_undos() {
 }
 
 #[test]
+fn word_of_a_deleted_line_does_not_pass_to_an_equal_one() {
+    let text = |lines: &str| lines.chars().map(|line| format!("{line}\n")).collect::<String>();
+    for (before, after, gone) in [("h}a}bcd", "h}abc}d", 3), (".a.bc", ".ab.c", 2), ("h}a}bcd", "h}abcd}", 3)] {
+        let mut words = AnchorMap::new(&text(before)).unwrap();
+        let gone = words.words()[gone];
+        words.follow(&text(after)).unwrap();
+        assert!(words.is_tombstone(gone), "{before} to {after}");
+    }
+    // A line without a twin keeps its word wherever it goes, also past lines that have twins.
+    let mut words = AnchorMap::new(&text("h}am}b}c")).unwrap();
+    let before = words.words().to_vec();
+    words.follow(&text("h}a}b}cm")).unwrap();
+    let order = [0, 1, 2, 4, 5, 6, 7, 3];
+    assert_eq!(words.words(), order.map(|at| before[at]));
+}
+
+#[test]
 fn position_of_a_deleted_line_is_found_by_its_neighbours() {
     let words = |lines: &str| lines.chars().map(|line| format!("{line}\n")).collect::<String>();
     let mut of = AnchorMap::new(&words("abcdef")).unwrap();

@@ -14,12 +14,10 @@ use crate::pipeline::plan::repair::repair_edits;
 use crate::pipeline::plan::{anchor_edits, stale, unseen_lines};
 use crate::session::base::{self, Base, KnownLines};
 use crate::session::failure_advice::is_repeat;
-use crate::session::names::name_in_header;
 use crate::session::own_changes::own_changes;
 use emendate_core::line_edits::{self, CarriedEdits, CarryConflict, LineMap, Registers};
 use emendate_core::{
-    ChangeSet, Changers, Code, ContentId, Error, Handle, HeaderStyle, Note, Notes, Op, ResolvedEdit, Result, Snapshot,
-    TieBreak,
+    ChangeSet, Changers, Code, ContentId, Error, Handle, Note, Notes, Op, ResolvedEdit, Result, Snapshot, TieBreak,
 };
 use emendate_fs::SafePath;
 use emendate_history::{LineSet, RecordOrigin};
@@ -68,7 +66,7 @@ pub(crate) fn plan_rows_in(
         base => placement::plan_on(base?, file, &mut placement)?,
     };
     match options.tag {
-        Some(_) => plan.display.header = Some(header_style(options)),
+        Some(_) => plan.display.header = Some(options.header_style()),
         None if by_word => plan.display.anchor_format = Some(anchor_edits::anchor_format(options)),
         // The numbers refer to the version the session saw last.
         None => {}
@@ -223,7 +221,7 @@ fn blocked_error(
 
 /// Creates the error for a header that does not fit the file, with the current lines named by the edit.
 fn mismatch(file: &EditedFile<'_>, ops: &[Op], misfit: Misfit<'_>) -> Error {
-    let EditedFile { call, options, path: safe_path, now } = file;
+    let EditedFile { options, path: safe_path, now, .. } = file;
     let Some(live) = now.snapshot.short_tag() else { return stale::changed_again(safe_path) };
     let path = safe_path.shown();
     let bound = match options.tag {
@@ -266,7 +264,7 @@ fn mismatch(file: &EditedFile<'_>, ops: &[Op], misfit: Misfit<'_>) -> Error {
     if !excerpt.text.is_empty() {
         error = error.evidence(format!("{which}, as they are now:\n{}", excerpt.text));
     }
-    let fresh = header_style(options).line(&name_in_header(*call, safe_path), live);
+    let fresh = file.header(live);
     let shown = if excerpt.text.is_empty() { "" } else { " with the numbers of the lines shown above" };
     error
         .next(format!("Use the header {fresh}{shown}; read the file for others."))
@@ -325,14 +323,6 @@ fn without_effect(file: &EditedFile<'_>, ops: &[Op], error: Error) -> Error {
             .fact("repeated", true);
     }
     error.next("The bug is somewhere else — re-read the file before issuing another edit. Do NOT widen the payload or add lines; verify the anchor first.")
-}
-
-/// Returns the style of the header that names the version.
-fn header_style(options: &CallOptions) -> HeaderStyle {
-    match options.tag {
-        Some(Handle::Lines(header, _) | Handle::Headed(header, _)) => header,
-        _ => HeaderStyle::Pilcrow,
-    }
 }
 
 /// True for a header that names no retrievable version.

@@ -7,9 +7,10 @@ use crate::context::options::CallOptions;
 use crate::model::call_context::StalePolicy;
 use crate::pipeline::plan::file_plan::FilePlan;
 use crate::session::base::{self, Base, KnownLines, find_base};
+use crate::session::names::name_in_header;
 use crate::session::suggest::file_not_found;
 use emendate_core::line_edits::ReplacedLines;
-use emendate_core::{Error, MergeBase, Op, OpOrder, ResolvedEdit, Result, Snapshot, resolve};
+use emendate_core::{Error, Handle, MergeBase, Op, OpOrder, ResolvedEdit, Result, ShortTag, Snapshot, resolve};
 use emendate_fs::{FileVersion, SafePath};
 use emendate_history::LineSet;
 
@@ -34,6 +35,13 @@ pub(crate) struct EditedFile<'a> {
     pub(crate) options: &'a CallOptions,
     pub(crate) path: SafePath,
     pub(crate) now: LoadedFile,
+}
+
+impl EditedFile<'_> {
+    /// Returns the header of the present version, whose short tag is `live`, in the style of the call's header.
+    pub(crate) fn header(&self, live: ShortTag) -> String {
+        self.options.header_style().line(&name_in_header(self.call, &self.path), live)
+    }
 }
 
 /// Decodes the current version of a file for these edits.
@@ -134,6 +142,14 @@ pub(crate) fn check_unchanged(call: Call<'_>, options: &CallOptions, path: &Safe
     if find_base(call, options, path, now)?.is_fresh() {
         Ok(())
     } else {
-        Err(EditedFile { call, options, path: path.clone(), now: now.clone() }.version_unavailable())
+        let file = EditedFile { call, options, path: path.clone(), now: now.clone() };
+        let error = file.version_unavailable();
+        Err(match (options.tag, now.snapshot.short_tag()) {
+            (Some(Handle::Lines(..)), Some(live)) => {
+                let header = file.header(live);
+                error.next(format!("If it is still meant, send the call again with the header {header}."))
+            }
+            _ => error,
+        })
     }
 }

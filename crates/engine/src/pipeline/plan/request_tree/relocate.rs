@@ -6,6 +6,7 @@ use crate::pipeline::plan::later_edits::add_edits;
 use crate::pipeline::plan::placement::check_unchanged;
 use crate::pipeline::plan::request_tree::RequestTree;
 use crate::pipeline::plan::target::ActionTarget;
+use crate::session::base::find_base;
 use crate::session::names::path_exists;
 use emendate_core::refusals::{ALREADY_THERE_NOTE, file_gone, occupied};
 use emendate_core::{ChangeSet, Code, Error, FileAction, FileMode, Handle, Op, OpOrder, Overlay, Result};
@@ -46,7 +47,8 @@ impl RequestTree<'_> {
     pub(super) fn relocate(&mut self, relocation: Relocation<'_>) -> Result<()> {
         let Relocation { step, from, to, ops, copied, mode } = relocation;
         let is_idle = from.absolute() == to.absolute() && ops.is_empty() && mode.is_none();
-        if is_idle && self.plan_at(from).is_none() && path_exists(&self.call, from) {
+        // Beside other changes it is only superfluous.
+        if is_idle && self.targets.len() == 1 && path_exists(&self.call, from) {
             return Err(emendate_core::refusals::moved_nowhere(&from.shown()));
         }
         if from.absolute() == to.absolute() {
@@ -113,8 +115,10 @@ impl RequestTree<'_> {
         if copied {
             return self.copy_source(from, ops);
         }
+        let note = if ops.is_empty() && self.plan_at(from).is_none() { self.check_header(from)? } else { None };
         let at = self.edit(from, ops, OpOrder::AsNeeded).map_err(|error| self.explain_error(from, ops, error))?;
         let mut carried = copy_of(&self.plans[at]);
+        carried.outcome.notes.extend(note);
         // A file created by this same call has no source.
         let made = self.plans[at].creates();
         carried.source_file = self.plans[at].source_file.take().or_else(|| (!made).then(|| origin(from, false)));
@@ -123,6 +127,20 @@ impl RequestTree<'_> {
         left.is_move_source = true;
         left.outcome.ops.clear();
         Ok(carried)
+    }
+
+    /// Checks the version that the header of a file names which is only moved. Returns a note if the file changed since:
+    /// its text stays as it is, so nothing is lost.
+    ///
+    /// Errors: `read.required`, `stale.unknown_tag`.
+    fn check_header(&self, path: &SafePath) -> Result<Option<String>> {
+        let options = self.options(path);
+        let Some(now) = options.tag.and_then(|_| self.load_file(path).transpose()).transpose()? else {
+            return Ok(None);
+        };
+        let is_fresh = find_base(self.call, &options, path, &now)?.is_fresh();
+        Ok((!is_fresh)
+            .then(|| "The file changed since the version of its header; it was moved as it is now.".to_owned()))
     }
 
     /// Copies a file as it was before the request, like git; a file created by the request, as it is at that step.
