@@ -354,6 +354,20 @@ fn patch_with_unique_lines_needs_no_read() {
 }
 
 #[test]
+fn place_at_the_end_without_a_line_end_is_a_place() {
+    let fixture = never_whole();
+    let text: String = (1..=3000).map(|nth| format!("line {nth}\n")).collect();
+    fixture.put("f", &format!("a\nb\n{text}a\nb"));
+    ok(&fixture.call_on("f", "read", json!({ "limit": 1 })));
+    let reply = fixture.apply("--- a/f\n+++ b/f\n@@ -3002,2 +3002,3 @@\n a\n+x\n b\n");
+    assert_eq!(code(&reply), "file.too_large", "two places: {}", reply.text());
+    fixture.put("f", &format!("{text}a\nb"));
+    ok(&fixture.call_on("f", "read", json!({ "limit": 1 })));
+    ok(&fixture.apply("--- a/f\n+++ b/f\n@@ -7,2 +7,3 @@\n a\n+x\n b\n"));
+    assert_eq!(fixture.get("f"), format!("{text}a\nx\nb"));
+}
+
+#[test]
 fn edits_that_need_all_lines_suggest_an_alternative() {
     let fixture = never_whole();
     fixture.put("f", &"fn f() {\n    g();\n}\n".repeat(500));

@@ -163,6 +163,9 @@ impl Pairing<'_> {
     /// Removes pairs that changed their order with another one and have an equal line outside of the gap: one of the two
     /// equal lines may be gone, and a new one elsewhere.
     fn retain_certain(&mut self, gap: &UnpairedLines, pairs: &mut Vec<(u32, u32)>) {
+        if pairs.is_sorted_by_key(|pair| pair.1) {
+            return;
+        }
         let mut least_below: Vec<u32> = pairs.iter().map(|pair| pair.1).collect();
         for at in (1..pairs.len()).rev() {
             least_below[at - 1] = least_below[at - 1].min(least_below[at]);

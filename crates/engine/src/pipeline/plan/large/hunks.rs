@@ -16,10 +16,11 @@ const NOT_AT_ONE_PLACE: WholeFileReason = WholeFileReason::new(
     "Copy the context lines exactly and give more of them, or send edits of lines by their numbers.",
 );
 
-/// Returns the old sides of hunks that are placed by their lines alone.
+/// Returns the old sides of hunks that are placed by their lines alone, without their last line ends: the last line of a
+/// file may have none.
 pub(super) fn old_sides(ops: &[Op]) -> Option<Vec<String>> {
     ops.iter()
-        .map(plain_old_text)
+        .map(|op| plain_old_text(op).map(|old| old.strip_suffix('\n').map_or(old.clone(), str::to_owned)))
         .collect::<Option<Vec<_>>>()
         .filter(|old| old.iter().all(|it| !it.is_empty() && !it.contains('\0')))
 }
@@ -75,10 +76,11 @@ fn relevant_spans(source: &FileSource, scanned: &ScanResult, of: usize) -> Resul
     let mut counts = vec![0_usize; of];
     let mut relevant_spans = Vec::with_capacity(of);
     for &Occurrence { at, end, needle, line } in &scanned.occurrences {
-        let mut before = [0];
+        let (mut before, mut behind) = ([0], [0; 2]);
         let begins =
             at == scanned.summary.codec.mark || source.read(at as u64 - 1, &mut before)? == 1 && before == *b"\n";
-        if begins {
+        let ends = source.read(end as u64, &mut behind)? == 0 || behind[0] == b'\n' || behind == *b"\r\n";
+        if begins && ends {
             counts[needle] += 1;
             relevant_spans.push(RelevantSpan { at, end, line, above: 0 });
         }
