@@ -110,14 +110,13 @@ fn resolve_name(
         return Ok((text(&exact), None));
     }
     let known = call.sessions(&safe_path).paths(&call.caller.session)?;
-    let mut same = known.iter().map(|path| log_path(path)).filter(|path| path.starts_with(directory));
+    let same = known.iter().map(|path| log_path(path)).filter(|path| path.starts_with(directory));
     let (only, why) = match file.base {
         None => (only_one(same.filter(|path| path.ends_with(&file.path))), "whose path ends like that"),
         // The tag tells files of one name apart, and no file without it is meant (formats/hashline.md, 2.2).
         Some(tag) => {
             let name = Path::new(&file.path).file_name();
-            let named: Vec<&Path> =
-                same.by_ref().filter(|path| path.file_name() == name).take(SAME_NAMES_MAX + 1).collect();
+            let named: Vec<&Path> = same.filter(|path| path.file_name() == name).take(SAME_NAMES_MAX + 1).collect();
             let tagged = named.iter().filter(|path| {
                 let safe_path = call.store().resolve_path(path);
                 safe_path.is_ok_and(|safe_path| knows_version(call, &safe_path, tag).unwrap_or(false))

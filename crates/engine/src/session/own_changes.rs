@@ -38,7 +38,7 @@ pub(crate) fn own_changes(
 
 /// Returns the versions after `from` up to `to` in their order, if each is the result of an edit of the session.
 fn versions_between(call: Call<'_>, path: &SafePath, from: ContentId, to: ContentId) -> Result<Option<Vec<ContentId>>> {
-    let filter = OperationFilter { path: Some(key(path)), ..OperationFilter::newest(EDITS_MAX) };
+    let filter = OperationFilter::newest_of(key(path), EDITS_MAX);
     let (mut versions, mut next) = (Vec::new(), to);
     for logged in call.history(path.root()).operations(&filter)? {
         let operation = &logged.operation;

@@ -20,7 +20,11 @@ const NOT_AT_ONE_PLACE: WholeFileReason = WholeFileReason::new(
 /// file may have none.
 pub(super) fn old_sides(ops: &[Op]) -> Option<Vec<String>> {
     ops.iter()
-        .map(|op| plain_old_text(op).map(|old| old.strip_suffix('\n').map_or(old.clone(), str::to_owned)))
+        .map(|op| {
+            let mut old = plain_old_text(op)?;
+            old.truncate(old.strip_suffix('\n').unwrap_or(&old).len());
+            Some(old)
+        })
         .collect::<Option<Vec<_>>>()
         .filter(|old| old.iter().all(|it| !it.is_empty() && !it.contains('\0')))
 }
