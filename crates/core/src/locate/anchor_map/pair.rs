@@ -118,6 +118,8 @@ struct LineOccurrences {
 struct PairedLines {
     old: Vec<bool>,
     new: Vec<bool>,
+    /// The old lines whose partner is uncertain. They divide the gap like the others, and do not keep their words.
+    uncertain: HashSet<u32>,
 }
 
 impl Pairing<'_> {
@@ -145,11 +147,11 @@ impl Pairing<'_> {
         let once = occurrences.values().filter(|place| (place.old, place.new) == (1, 1));
         let mut pairs: Vec<(u32, u32)> = once.map(|place| (place.old_at, place.new_at)).collect();
         pairs.sort_unstable();
-        self.retain_certain(gap, &mut pairs);
+        let uncertain = self.uncertain_pairs(gap, &pairs);
         let spent = self.work < size;
         self.work = self.work.saturating_sub(size);
         if pairs.is_empty() || spent {
-            for (old, new) in pairs {
+            for (old, new) in pairs.into_iter().filter(|(old, _)| !uncertain.contains(old)) {
                 self.keep(gap.old[old as usize] as usize, gap.new[new as usize] as usize);
             }
             if spent || !self.trim(gap, gaps) {
@@ -157,25 +159,29 @@ impl Pairing<'_> {
             }
             return;
         }
-        self.split(gap, &pairs, gaps);
+        self.split(gap, &pairs, uncertain, gaps);
     }
 
-    /// Removes pairs that changed their order with another one and have an equal line outside of the gap: one of the two
-    /// equal lines may be gone, and a new one elsewhere.
-    fn retain_certain(&mut self, gap: &UnpairedLines, pairs: &mut Vec<(u32, u32)>) {
+    /// Returns the old lines of pairs that changed their order with another one and have an equal line outside of the
+    /// gap: one of the two equal lines may be gone, and a new one elsewhere.
+    fn uncertain_pairs(&mut self, gap: &UnpairedLines, pairs: &[(u32, u32)]) -> HashSet<u32> {
+        let mut uncertain = HashSet::new();
         if pairs.is_sorted_by_key(|pair| pair.1) {
-            return;
+            return uncertain;
         }
         let mut least_below: Vec<u32> = pairs.iter().map(|pair| pair.1).collect();
         for at in (1..pairs.len()).rev() {
             least_below[at - 1] = least_below[at - 1].min(least_below[at]);
         }
-        let (mut at, mut most_above) = (0, None);
-        pairs.retain(|&(old, new)| {
-            let is_ordered = most_above < Some(new) && least_below[at] == new;
-            (at, most_above) = (at + 1, most_above.max(Some(new)));
-            is_ordered || self.is_unique(self.old[gap.old[old as usize] as usize])
-        });
+        let mut most_above = None;
+        for (&(old, new), least_below) in pairs.iter().zip(least_below) {
+            let is_ordered = most_above < Some(new) && least_below == new;
+            most_above = most_above.max(Some(new));
+            if !is_ordered && !self.is_unique(self.old[gap.old[old as usize] as usize]) {
+                uncertain.insert(old);
+            }
+        }
+        uncertain
     }
 
     /// True for a line that occurs once in either text.
@@ -192,8 +198,14 @@ impl Pairing<'_> {
     }
 
     /// Keeps the pairs, extends them to lines that moved along, and collects the gaps between pairs that did not move.
-    fn split(&mut self, gap: &UnpairedLines, pairs: &[(u32, u32)], gaps: &mut Vec<UnpairedLines>) {
-        let mut done = PairedLines { old: vec![false; gap.old.len()], new: vec![false; gap.new.len()] };
+    fn split(
+        &mut self,
+        gap: &UnpairedLines,
+        pairs: &[(u32, u32)],
+        uncertain: HashSet<u32>,
+        gaps: &mut Vec<UnpairedLines>,
+    ) {
+        let mut done = PairedLines { old: vec![false; gap.old.len()], new: vec![false; gap.new.len()], uncertain };
         for &(old, new) in pairs {
             self.keep_pair(gap, &mut done, old, new);
         }
@@ -212,6 +224,9 @@ impl Pairing<'_> {
                     self.old[gap.old[old as usize] as usize] == self.new[gap.new[new as usize] as usize]
                 })
             {
+                if done.uncertain.contains(&old) || done.uncertain.contains(&old_next) {
+                    done.uncertain.extend(old + 1..old_next);
+                }
                 between.by_ref().for_each(|(old, new)| self.keep_pair(gap, &mut done, old, new));
             }
         }
@@ -227,11 +242,12 @@ impl Pairing<'_> {
         }
     }
 
-    /// Keeps a pair of lines of the gap, and marks both.
+    /// Marks a pair of lines of the gap, and keeps it if it is certain.
     fn keep_pair(&mut self, gap: &UnpairedLines, done: &mut PairedLines, old: u32, new: u32) {
-        let (old, new) = (old as usize, new as usize);
-        (done.old[old], done.new[new]) = (true, true);
-        self.keep(gap.old[old] as usize, gap.new[new] as usize);
+        (done.old[old as usize], done.new[new as usize]) = (true, true);
+        if !done.uncertain.contains(&old) {
+            self.keep(gap.old[old as usize] as usize, gap.new[new as usize] as usize);
+        }
     }
 
     /// Pairs equal lines at both ends of a gap without unique lines; false if there are none.

@@ -99,6 +99,13 @@ fn word_of_a_deleted_line_does_not_pass_to_an_equal_one() {
     words.follow(&text("h}a}b}cm")).unwrap();
     let order = [0, 1, 2, 4, 5, 6, 7, 3];
     assert_eq!(words.words(), order.map(|at| before[at]));
+    // Equal lines next to lines that moved: an uncertain line separates them as a certain one does.
+    let mut words = AnchorMap::new(&text("h}..re}re")).unwrap();
+    let before = words.words().to_vec();
+    words.follow_edit(&text("h.re}.}re"), &[ReplacedRange { old: 1..6, new: 1..6 }]).unwrap();
+    for (at, &word) in words.words().iter().enumerate().filter(|(at, _)| [1, 5].contains(at)) {
+        assert!(!before.contains(&word), "line {at} got {word}");
+    }
 }
 
 #[test]
