@@ -3,6 +3,7 @@
 use super::envelope::{self, UnwrappedText};
 use super::line_parser::{self, LineParser, ParseOptions};
 use super::mixed;
+use super::name;
 use super::parsed_text::ParsedText;
 use super::ranges::{FormatRanges, KnownRanges, outermost, outermost_index};
 use super::reasoning::ReasonedReply;
@@ -17,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::locate::elided;
 use crate::locate::op::Request;
 use crate::note::Notes;
+use crate::text::fold::is_blank;
 use crate::work;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -102,14 +104,22 @@ pub(super) fn detect_unwrapped<'a>(
     Ok(DetectedText { text, format, options: call_options, directory, notes, detected })
 }
 
-/// True for hunks of a diff without a file name, unless the first of them is a part of an edit in a format. A fence may
-/// be that of the diff.
+/// True for hunks of a diff without a file name, unless the first of them is a part of an edit in a format. The fence of
+/// a file may be that of the diff.
 fn is_nameless_diff(text: &str, known: &mut KnownRanges) -> bool {
     repair_hint::nameless_hunk(text).is_some_and(|first| {
-        let ranges = known.of(text);
-        let edits = ranges.iter().filter(|(format, _)| format.family() != "whole_file");
-        !edits.flat_map(|(_, found)| found).any(|range| range.start < first && first < range.end)
+        known.of(text).iter().all(|(format, ranges)| {
+            let around = ranges.iter().find(|range| range.start < first && first < range.end);
+            around.is_none_or(|range| format.family() == "whole_file" && fills_fence(text, range.start, first))
+        })
     })
+}
+
+/// True if the hunk at line `first` is the first text in its fence, which begins at or after line `start`. Below other
+/// text it is a part of a file.
+fn fills_fence(text: &str, start: usize, first: usize) -> bool {
+    let lines = work::lines(text).skip(start).take(first - start);
+    lines.skip_while(|line| name::fence(line).is_none()).skip(1).all(is_blank)
 }
 
 /// Converts a text that is complete only together with the name of its file to a format that names each part. Returns
@@ -502,6 +512,19 @@ mod tests {
         assert!(!is_intended_format("@@ -1,2 +1,2 @@\n-a\n+b\n", hashline, true));
         for other in text_formats().filter(|format| !format.spec().name.starts_with("hashline")) {
             assert!(!is_intended_format(other.spec().example, hashline, false), "{}", other.spec().name);
+        }
+    }
+
+    #[test]
+    fn whole_file_of_the_call_may_contain_lines_of_a_hunk() {
+        let options = ParseOptions { file: Some("f.txt".to_owned()), ..ParseOptions::default() };
+        let format = |text: &str| {
+            let understood = parse_any(text, None, &options).unwrap_or_else(|error| panic!("{error}"));
+            understood.format.spec().name
+        };
+        assert_eq!(format("f.txt\n```\n\n  c\n}\n@@\n  c\na\n+p\n```\n"), "whole_file");
+        for text in ["f.txt\n```\n\n@@\n-a\n+p\n```\n", "f.txt\n```diff\n@@\n-a\n+p\n```\n", "@@\n-a\n+p\n"] {
+            assert_eq!(format(text), "unified_diff", "{text}");
         }
     }
 
