@@ -54,7 +54,7 @@ pub(crate) fn without_copied_numbers(base: &Snapshot, new: &str) -> Result<Optio
     decided(base, new, &lines, Some(1), true, "content")
 }
 
-/// Refuses the text of a new file if all of its lines, at least two, are numbered from 1 as `read` numbers them.
+/// Refuses the text of a new file if all of its lines, at least two, are numbered from 1 as a reply numbers them.
 ///
 /// Errors: `call.invalid`.
 pub(crate) fn check_new_file(new: &str) -> Result<()> {
@@ -62,7 +62,9 @@ pub(crate) fn check_new_file(new: &str) -> Result<()> {
         Some(lines)
             if lines.first == 1
                 && lines.rests.len() > 1
-                && (new.lines().all(is_read_shape) || new.lines().next().is_some_and(numbers::is_header)) =>
+                && (new.lines().all(is_read_shape)
+                    || new.lines().next().is_some_and(numbers::is_header)
+                    || are_rows_with_colons(&lines)) =>
         {
             Err(numbers_refusal(new, "Every line of the new text begins with a line number.", "content"))
         }
@@ -164,6 +166,14 @@ pub(crate) fn uncopied_rows(base: &Snapshot, first: usize, last: usize, new: &st
     Some(bare)
 }
 
+/// True for several lines in the shape of rows of hashline, `N:TEXT`, which are not the entries of a table.
+fn are_rows_with_colons(lines: &NumberedLines<'_>) -> bool {
+    lines.sign == ':'
+        && lines.rests.len() > 1
+        && !has_single_blanks(lines)
+        && !lines.rests.iter().all(|rest| is_literal(rest))
+}
+
 /// True if every row has a number in the form of `read`.
 pub(crate) fn are_read_rows(text: &str) -> bool {
     work::lines(text).all(is_read_shape)
@@ -220,8 +230,7 @@ fn decided(
     // In `12: text`, the space may belong to the tool's separator: the lines of the file decide.
     let spaced = !in_table && lines.padded && !lines.set_off && is_there(base, lines, true);
     // Several lines with a colon are at the very place that their numbers name.
-    let by_colon = lines.sign == ':' && lines.rests.len() > 1 && place == Some(lines.first);
-    let by_colon = by_colon && !has_single_blanks(lines) && !lines.rests.iter().all(|rest| is_literal(rest));
+    let by_colon = place == Some(lines.first) && are_rows_with_colons(lines);
     if padded || at_place || by_colon || spaced || is_there(base, lines, lines.set_off) {
         let mut text = lines.lines(lines.set_off || spaced).join("\n");
         if new.ends_with('\n') {
@@ -244,11 +253,11 @@ fn numbers_refusal(new: &str, what: &'static str, field: &'static str) -> Error 
             advice![
                 "Send ",
                 Phrase::Field(field),
-                " without the numbers and the tabs after them; if they belong to the text, repeat the call with ",
+                " without the numbers and the signs after them; if they belong to the text, repeat the call with ",
                 Phrase::Set("match", "exact".into()),
                 "."
             ]
-            .or("Send the text without the numbers and the tabs after them."),
+            .or("Send the text without the numbers and the signs after them."),
         )
         .about(ErrorContext::LineNumbers)
 }
@@ -366,8 +375,13 @@ mod tests {
 
     #[test]
     fn text_of_a_new_file_numbered_as_read_does_is_refused() {
-        assert!(super::check_new_file("     1\tone\n     2\ttwo\n").is_err());
-        for text in ["1\tone\n2\ttwo\n", "     1\tone\n", "     5\tone\n     6\ttwo\n", "one\n", ""] {
+        for text in ["     1\tone\n     2\ttwo\n", "1:if one:\n2:    two()\n"] {
+            assert!(super::check_new_file(text).is_err(), "{text}");
+        }
+        for text in [
+            "1: one\n2: two\n", "1:\"one\",\n2:\"two\",\n", "1:one\n", "2:one\n3:two\n", "1\tone\n2\ttwo\n",
+            "     1\tone\n", "     5\tone\n     6\ttwo\n", "one\n", "",
+        ] {
             assert!(super::check_new_file(text).is_ok(), "{text}");
         }
     }
