@@ -358,7 +358,10 @@ export interface Tool {
   call(input: ToolInput, options?: Abortable): Promise<Reply>
 }
 
-/** Calls of one agent. Its reads decide what it may edit, and its changes are what `undo` takes back. */
+/**
+ * Calls of one agent. Its reads decide what it may edit, and its changes are what `undo` takes back. Calls keep their
+ * order, however many are made at once.
+ */
 export declare class Session {
   private constructor()
   readonly workspace: Workspace

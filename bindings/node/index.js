@@ -76,9 +76,35 @@ function named(path) {
   return path instanceof URL ? fileURLToPath(path) : path
 }
 
+/**
+ * The calls of each session in the order in which they were made: a call that may change something runs alone, after all
+ * calls before it. Calls that only read run side by side.
+ */
+class CallQueues {
+  #queues = new Map()
+
+  async run(session, reads, work) {
+    const queue = this.#queues.get(session) ?? { calls: 0, changed: Promise.resolve(), read: Promise.resolve() }
+    this.#queues.set(session, queue)
+    queue.calls += 1
+    const before = reads ? queue.changed : Promise.all([queue.changed, queue.read])
+    const done = before.then(work)
+    const ended = done.catch(() => {})
+    if (reads) queue.read = Promise.all([queue.read, ended])
+    else queue.changed = ended
+    try {
+      return await done
+    } finally {
+      queue.calls -= 1
+      if (queue.calls === 0) this.#queues.delete(session)
+    }
+  }
+}
+
 /** Files below directories, or in memory, for any number of sessions. */
 export class Workspace {
   #native
+  #queues = new CallQueues()
   #roots
 
   constructor(native_, roots) {
@@ -144,7 +170,7 @@ export class Workspace {
 
   session(name, { unread, onStale, dryRun, directory, irreversible } = {}) {
     const rules = { name: name ?? native.sessionName(), unread, onStale, dryRun, directory, irreversible }
-    return new Session(this, this.#native, rules)
+    return new Session(this, this.#native, rules, undefined, this.#queues)
   }
 
   /** Stores what the history still needs. */
@@ -163,13 +189,15 @@ export class Session {
   #native
   #rules
   #signal
+  #queues
 
-  constructor(workspace, native_, rules, signal) {
+  constructor(workspace, native_, rules, signal, queues) {
     if (!(workspace instanceof Workspace)) throw new TypeError('Use `workspace.session(name)`.')
     this.#workspace = workspace
     this.#native = native_
     this.#rules = rules
     this.#signal = signal
+    this.#queues = queues
   }
 
   get workspace() {
@@ -185,7 +213,7 @@ export class Session {
   }
 
   #with(rules, signal = this.#signal) {
-    return new Session(this.#workspace, this.#native, { ...this.#rules, ...rules }, signal)
+    return new Session(this.#workspace, this.#native, { ...this.#rules, ...rules }, signal, this.#queues)
   }
 
   approved(seal, texts = {}) {
@@ -210,7 +238,8 @@ export class Session {
 
   async #run(method, input, signal = this.#signal) {
     const [rules, json] = [encoded(this.#rules), encoded(input)]
-    return run(handle => this.#native.run(rules, method, json, handle), signal)
+    const work = () => run(handle => this.#native.run(rules, method, json, handle), signal)
+    return this.#queues.run(this.name, method === 'read', work)
   }
 
   async read(path, { start, end, encoding, signal } = {}) {

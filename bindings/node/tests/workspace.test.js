@@ -134,6 +134,23 @@ test('files on disk, a URL as path, and a history that outlives the process', as
   await workspace.close()
 })
 
+test('calls of a session keep their order, however many are made at once', async () => {
+  const workspace = await Workspace.inMemory({ 'a.txt': '<0>\n' })
+  await workspace.session('agent').read('a.txt')
+  const calls = Array.from({ length: 40 }, (_, n) => {
+    const edited = workspace.session('agent').edit('a.txt', `<${n}>`, `<${n + 1}>`)
+    return [edited, workspace.session('agent').read('a.txt'), workspace.session('agent').read('a.txt')]
+  })
+  const failing = workspace.session('agent').edit('a.txt', 'nothing', 'x')
+  const last = workspace.session('agent').undo()
+  for (const [n, [, ...reads]] of calls.entries()) {
+    for (const read of reads) assert.equal((await read).text, `<${n + 1}>\n`)
+  }
+  await assert.rejects(failing, errors.MatchError)
+  await last
+  assert.equal(await workspace.readText('a.txt'), '<39>\n')
+})
+
 test('text that is not UTF-8 is reported', async () => {
   const workspace = await Workspace.inMemory({ 'a.txt': new Uint8Array([0xff, 0x41]), 'b.txt': '\ufeffb\n' })
   await assert.rejects(workspace.readText('a.txt'), { code: 'content.undecodable' })

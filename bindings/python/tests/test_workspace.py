@@ -322,6 +322,25 @@ def test_asyncio() -> None:
     assert set(workspace.files().values()) == {b"two\n"}
 
 
+def test_asynchronous_calls_of_a_session_keep_their_order() -> None:
+    workspace = Workspace(memory={"a.txt": "<0>\n"})
+    session = workspace.session("agent")
+
+    async def main() -> list[object]:
+        # Adapters make an object for each call.
+        edits = [AsyncSession(session).edit("a.txt", f"<{n}>", f"<{n + 1}>") for n in range(40)]
+        reads = [AsyncSession(session).read("a.txt") for _ in edits]
+        read = asyncio.create_task(AsyncSession(session).read("a.txt"))
+        await read
+        return await asyncio.gather(*(call for pair in zip(edits, reads, strict=True) for call in pair))
+
+    for _ in range(2):
+        done = asyncio.run(main())
+        assert [getattr(read, "text") for read in done[1::2]] == [f"<{n + 1}>\n" for n in range(40)]
+        workspace.session().write("a.txt", "<0>\n", unread="allow")
+        session.read("a.txt")
+
+
 def test_questions_of_asynchronous_sessions() -> None:
     workspace = Workspace(memory={"a.toml": "x = 1\n"}, config=ASKING)
     session = AsyncSession(workspace.session(unread="allow"))

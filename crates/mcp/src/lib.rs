@@ -10,6 +10,8 @@
 //!   faults of the protocol only: -32700 a line that is not JSON, -32600 one that is not a message, -32601 an unknown
 //!   method, -32602 an unknown tool or parameters of the wrong shape.
 //! - Machine data is in the result's `_meta` under [`DATA_KEY`], where models do not pay for it.
+//! - The calls of one session that change something take effect in the order in which they arrived, and a call that
+//!   reads sees all of them that arrived before it.
 //! - No line of input ends or blocks the server; the end of input does, after the calls in flight are done.
 
 mod approval;
@@ -22,6 +24,7 @@ mod list;
 mod message;
 mod person;
 mod progress;
+mod queues;
 mod resources;
 mod result;
 mod server;

@@ -5,6 +5,7 @@ use crate::client_info;
 #[cfg(feature = "http")]
 use crate::http::disconnected;
 use crate::person::PersonQuestion;
+use crate::queues::SessionQueues;
 use crate::{CONCURRENT_CHANGES_MAX, ServerOptions, list, progress, resources, result};
 use emendate::core::line_format::clip;
 use emendate::{CallContext, CallHandle, Engine, Reply, ToolView};
@@ -45,6 +46,7 @@ pub(crate) struct McpServer {
     tools: Arc<OnceLock<Vec<Tool>>>,
     /// Bounds the calls that change files. Reads are not counted, so they get a thread even when all changes wait.
     changes: Arc<Semaphore>,
+    queues: Arc<SessionQueues>,
     /// The number of calls in progress.
     running: Sender<usize>,
 }
@@ -57,6 +59,7 @@ impl McpServer {
             options,
             tools: Arc::default(),
             changes: Arc::new(Semaphore::new(CONCURRENT_CHANGES_MAX)),
+            queues: Arc::default(),
             running: Sender::new(0),
         }
     }
@@ -144,23 +147,24 @@ impl McpServer {
         question: PersonQuestion,
         context: &RequestContext<RoleServer>,
     ) -> Result<(Reply, PersonQuestion), ErrorData> {
-        let turn = if offer.tool_row().annotations.read_only {
-            None
+        let handle = CallHandle::default();
+        // Held until the change is written: the next one need not wait for the language servers' reports on this one.
+        if offer.tool_row().annotations.read_only {
+            handle.hold(self.queues.read_turn(&caller.session).await);
         } else {
-            Some(Arc::clone(&self.changes).acquire_owned().await.map_err(|error| internal_failure(&error))?)
-        };
+            let turn = self.queues.change_turn(&caller.session).await;
+            let permit = Arc::clone(&self.changes).acquire_owned().await.map_err(|error| internal_failure(&error))?;
+            handle.hold((turn, permit));
+        }
         if context.ct.is_cancelled() {
             question.withdraw();
             // Cancelled before it began.
             return Err(internal_failure(&"The call was cancelled before it began."));
         }
-        let handle = CallHandle::default();
         // However this ends: an abandoned call stops before it writes.
         let _stop = StopGuard(handle.clone());
         let caller = CallContext { handle: Some(handle.clone()), ..caller };
         let engine = Arc::clone(&self.engine);
-        // The next change need not wait for the language servers' reports on this one.
-        handle.hold(turn);
         let reported = question.reported();
         let held = handle.clone();
         let (answer, work) = oneshot::channel();

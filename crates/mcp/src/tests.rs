@@ -413,6 +413,33 @@ async fn parallel_calls_complete_even_after_the_end_of_input() {
 }
 
 #[tokio::test]
+async fn calls_of_a_session_take_effect_in_their_order() {
+    let mut client = Client::new("default", false, None);
+    let path = client.path("a.txt");
+    client.call("write", json!({ "file_path": path, "content": "<0>\n" })).await;
+    for n in 0..40 {
+        let (old, new) = (format!("<{n}>"), format!("<{}>", n + 1));
+        let edit = json!({ "file_path": path, "old_string": old, "new_string": new });
+        for (name, arguments) in [("edit", edit), ("read", json!({ "file_path": path }))] {
+            let params = json!({ "name": name, "arguments": arguments, "_meta": meta() });
+            let id = 1000 + 2 * n + i32::from(name == "read");
+            let request = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+            client.send(request.to_string().as_bytes()).await;
+        }
+    }
+    let kept = std::mem::replace(&mut client.root, tempfile::tempdir().unwrap());
+    let answers = client.end().await;
+    assert_eq!(answers.len(), 80);
+    for answer in &answers {
+        let id = answer["id"].as_u64().unwrap() - 1000;
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+        let shown = format!("<{}>", id / 2 + 1);
+        assert!(id % 2 == 0 || text(&answer["result"]).contains(&shown), "{shown}: {answer}");
+    }
+    drop(kept);
+}
+
+#[tokio::test]
 async fn cancelled_call_has_changed_all_files_or_none() {
     let mut client = Client::new("full", false, None);
     let names: Vec<PathBuf> = (0..300).map(|nth| client.path(&format!("f{nth}"))).collect();

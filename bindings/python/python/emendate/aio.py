@@ -1,5 +1,8 @@
 """Sessions for asyncio: each call runs in a thread, and a cancelled task stops its call before anything is written.
 
+The calls of one session run one after another, in the order in which they were made: `asyncio.gather` and the loops of
+agents, which pass on all calls of a turn at once, have the effect of single calls.
+
 >>> import asyncio
 >>> from emendate import Workspace
 >>> from emendate.aio import AsyncSession
@@ -16,6 +19,7 @@ import asyncio
 import functools
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Concatenate, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from emendate._emendate import NativeHandle
 from emendate.workspace import Path, Session, Tool, Workspace
@@ -24,6 +28,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 __all__ = ["AsyncSession"]
+
+# For each session, the lock that keeps its calls in their order. It lives as long as a call has it or waits for it.
+_locks: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[tuple[int, str], asyncio.Lock]]
+_locks = WeakKeyDictionary()
+
+
+def _lock_of(session: Session) -> asyncio.Lock:
+    of_loop = _locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+    return of_loop.setdefault((id(session.workspace), session.name), asyncio.Lock())
 
 
 def _in_thread(
@@ -54,14 +67,16 @@ class AsyncSession:
         return self.session.workspace
 
     async def run(self, call: Callable[Concatenate[Session, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Runs a function of the session in a thread. If this task is cancelled, its calls stop."""
+        """Runs a function of the session in a thread, after those that were begun before. If this task is cancelled,
+        its calls stop."""
         handle = NativeHandle()
         session = self.session._with_handle(handle)  # pyright: ignore[reportPrivateUsage]
-        try:
-            return await asyncio.to_thread(call, session, *args, **kwargs)
-        except asyncio.CancelledError:
-            handle.stop()
-            raise
+        async with _lock_of(self.session):
+            try:
+                return await asyncio.to_thread(call, session, *args, **kwargs)
+            except asyncio.CancelledError:
+                handle.stop()
+                raise
 
     def approved(self, seal: str, texts: Mapping[Path, str] | None = None) -> AsyncSession:
         """Returns this session with a person's approval; see `Session.approved`."""
