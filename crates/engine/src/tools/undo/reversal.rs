@@ -21,11 +21,10 @@ use crate::tools::undo::recorded::RecordedChanges;
 use crate::tools::undo::refusals::nothing_to_do;
 use crate::tools::undo::reversed_files::ReversedFiles;
 use crate::tools::undo::select::UndoSelection;
-use crate::tools::undo::since::select_since;
-use emendate_core::{ChangeSet, Code, Error, Phrase, Result, TieBreak, advice};
+use crate::tools::undo::since::{select_since, undo_since};
+use emendate_core::{ChangeSet, Code, Error, Result, TieBreak};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationId};
-use serde_json::json;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashSet;
 
@@ -157,25 +156,6 @@ fn of_one(back: &Reversal<'_>) -> Result<Vec<FilePlan>> {
         }
     }
     Error::combine(errors, files.len()).map_or(Ok(plans), Err)
-}
-
-/// Names the moment before an older operation that was undone, which changed the same lines: if everything since then
-/// is undone together, the version of that moment is restored.
-fn undo_since(error: Error, undone: OperationId) -> Error {
-    let since = format!("{undone}^");
-    let call = Phrase::Call("undo", json!({ "since": since }));
-    error
-        .next(
-            advice![
-                "Call ",
-                call,
-                " to take back everything since operation ",
-                undone.to_string(),
-                ", already undone."
-            ]
-            .or("Make the change with an edit."),
-        )
-        .fact("since", since)
 }
 
 /// Returns the change of the file that was moved here.
