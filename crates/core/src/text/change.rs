@@ -149,6 +149,9 @@ pub enum TieBreak {
     MineFirst,
     /// The insertion of the set it is rebased over comes first.
     TheirsFirst,
+    /// Lines that both sides add at the same place are in conflict: it is not known whether both texts are wanted, and
+    /// in which order.
+    Conflict,
 }
 
 /// The result of rebasing a change set over another one.
@@ -366,7 +369,7 @@ impl ChangeSet {
     pub fn rebase(&self, base: &Snapshot, other: &ChangeSet, tie: TieBreak) -> Result<RebaseResult, Vec<Conflict>> {
         debug_assert_eq!(self.base, other.base, "both sides start from one version");
         let agreed = agreement(&self.splices, &other.splices);
-        let conflicts = conflicts(base, &self.splices, &other.splices, &agreed);
+        let conflicts = conflicts(base, &self.splices, &other.splices, &agreed, tie);
         if !conflicts.is_empty() {
             return Err(conflicts);
         }

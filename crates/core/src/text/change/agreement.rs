@@ -1,7 +1,7 @@
 //! Comparison of two changes of one version: the splices that both have, their conflicts, and the line ends of a change
 //! that is carried from one version to another.
 
-use super::{ChangeSet, Conflict, Splice};
+use super::{ChangeSet, Conflict, Splice, TieBreak};
 use crate::text::snapshot::{LineEnds, Snapshot};
 use crate::text::span::Span;
 
@@ -122,7 +122,26 @@ struct SpliceLines<'a> {
     lines: Span,
 }
 
-pub(super) fn conflicts(base: &Snapshot, mine: &[Splice], theirs: &[Splice], agreed: &Agreement) -> Vec<Conflict> {
+/// True when both sides add lines at the same place.
+fn add_together(base: &Snapshot, one: &SpliceLines<'_>, other: &SpliceLines<'_>) -> bool {
+    let is_near = one.lines.start() <= other.lines.end() && other.lines.start() <= one.lines.end();
+    is_near && [one, other].iter().all(|it| adds_lines(base, it.splice))
+}
+
+/// True when the new text has more line ends than the old one.
+fn adds_lines(base: &Snapshot, splice: &Splice) -> bool {
+    let [old, new] = [&base.raw()[splice.span.range()], &splice.text]
+        .map(|raw| base.decode_chunk(raw).bytes().filter(|byte| *byte == b'\n').count());
+    new > old
+}
+
+pub(super) fn conflicts(
+    base: &Snapshot,
+    mine: &[Splice],
+    theirs: &[Splice],
+    agreed: &Agreement,
+    tie: TieBreak,
+) -> Vec<Conflict> {
     let (my_lines, their_lines) = (line_hulls(base, mine), line_hulls(base, theirs));
     // A change that both sides made conflicts with nothing.
     let theirs: Vec<SpliceLines<'_>> = theirs
@@ -144,10 +163,13 @@ pub(super) fn conflicts(base: &Snapshot, mine: &[Splice], theirs: &[Splice], agr
         }
         let near = theirs[from..].iter().take_while(|their| their.lines.start() <= lines.end());
         // Hulls are monotone, so only a handful can touch these lines without clashing.
-        if let Some(their) = near
-            .into_iter()
-            .find(|their| their.lines.clashes(lines) || their.splice.span.clashes(splice.span) || are_glued(their, &my))
-        {
+        let clash = |their: &&SpliceLines<'_>| {
+            their.lines.clashes(lines)
+                || their.splice.span.clashes(splice.span)
+                || are_glued(their, &my)
+                || tie == TieBreak::Conflict && add_together(base, their, &my)
+        };
+        if let Some(their) = near.into_iter().find(clash) {
             out.push(Conflict { op: splice.op, mine: splice.span, theirs: their.splice.span });
         }
     }

@@ -232,3 +232,26 @@ fn hostile_inputs_stay_cheap() {
     let (a, b) = (snapshot(&bits(1), 0), snapshot(&bits(2), 0));
     assert_eq!(ChangeSet::diff(&a, &b).apply(&a), b.raw());
 }
+
+#[test]
+fn lines_added_at_the_same_place_are_in_conflict_on_request() {
+    let base = Snapshot::from_text("a\nb\nc\n");
+    let to = |text: &str| ChangeSet::diff(&base, &Snapshot::from_text(text));
+    let mine = to("a\nnew\nb\nc\n");
+    for (theirs, is_conflict) in [
+        ("a\nother\nb\nc\n", true),
+        // A neighbour became more lines.
+        ("A\nother\nb\nc\n", true),
+        ("a\nother\nB\nc\n", true),
+        // Another place, changes and deletions of neighbours, and the same change.
+        ("a\nb\nother\nc\nother\n", false),
+        ("A\nB\nc\n", false),
+        ("b\nc\n", false),
+        ("a\nc\n", false),
+        ("a\nnew\nb\nc\n", false),
+    ] {
+        let theirs = to(theirs);
+        assert_eq!(mine.rebase(&base, &theirs, TieBreak::Conflict).is_err(), is_conflict, "{theirs:?}");
+        assert!(mine.rebase(&base, &theirs, TieBreak::TheirsFirst).is_ok(), "{theirs:?}");
+    }
+}

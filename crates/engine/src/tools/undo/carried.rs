@@ -2,9 +2,11 @@
 
 use crate::context::Context;
 use crate::context::history_stores::{key, log_path};
-use crate::tools::undo::file_states::{is_regular, logged_place};
+use crate::pipeline::plan::file_plan::CurrentState;
+use crate::tools::undo::file_states::{current_state, history_content, is_regular, logged_place};
+use emendate_core::Result;
 use emendate_fs::{SafePath, shown};
-use emendate_history::{LogEntry, OperationFilter, OperationId};
+use emendate_history::{FileState, LogEntry, OperationFilter, OperationId};
 
 /// Operations on one path that an undo looks at, the newest.
 pub(super) const PATH_OPERATIONS_MAX: usize = 100;
@@ -69,6 +71,30 @@ impl MovedFile {
             self.by
         )
     }
+}
+
+/// Returns the bytes of a version that a file at a path of the log had before it was moved. Right after the move, only
+/// the file at its new path has them. `None` if they are lost.
+pub(super) fn content_before_moves(
+    context: &Context,
+    root: usize,
+    path: &[u8],
+    state: FileState,
+) -> Result<Option<Vec<u8>>> {
+    let entries = context.history(root).operations(&OperationFilter::newest_of(path, PATH_OPERATIONS_MAX))?;
+    let moved = entries.iter().flat_map(|entry| entry.operation.files.iter().map(move |file| (entry.id, file)));
+    for (id, file) in moved.filter(|(_, file)| file.moved_from.as_deref() == Some(path)) {
+        let place = match MovedFile::follow(context, root, &file.path, id, &[]) {
+            Some(moved) => Ok(moved.place),
+            None => logged_place(context, &file.path),
+        };
+        if let Ok(CurrentState::File(now)) = place.and_then(|place| current_state(context, &place))
+            && let Some(bytes) = history_content(context, root, state, Some(&now))?
+        {
+            return Ok(Some(bytes));
+        }
+    }
+    Ok(None)
 }
 
 /// The next move of a file in the log.

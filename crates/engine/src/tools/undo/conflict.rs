@@ -33,7 +33,7 @@ pub(super) struct UndoConflict<'a> {
 impl UndoConflict<'_> {
     /// Creates the error for a file that changed since. `seen` is the version that the operation left.
     pub(super) fn changed_since(&self, now: &LoadedFile, seen: &Snapshot) -> Error {
-        self.refuse("the file changed since then, on the same lines or too much to compare.", Some(now))
+        self.refuse("the file changed since then, at the same place, or too much to compare.", Some(now))
             .evidence(difference(self.path, seen, &now.snapshot))
     }
 
@@ -110,6 +110,12 @@ impl UndoConflict<'_> {
         before.is_some_and(|before| matches!(history_content(&self.call, self.root, before, now), Ok(Some(_))))
     }
 
+    /// True for a file that is as it was before the operation, although other files are not.
+    fn is_as_before(&self, now: Option<&LoadedFile>) -> bool {
+        let before = self.logged.operation.file(key(self.path)).and_then(|change| change.before);
+        before.zip(now).is_some_and(|(before, now)| before.content == now.snapshot.id())
+    }
+
     /// The call that restores the version of a file before the operation.
     fn restore_call(&self, path: &SafePath) -> Phrase {
         Phrase::Call("restore", raw_path::call(path.absolute(), json!({ "id": format!("{}^", self.logged.id) })))
@@ -143,7 +149,7 @@ impl UndoConflict<'_> {
         // A file that the operation created is not there in the version before it.
         let effect = if self.logged.operation.file(key(self.path)).is_some_and(|change| change.before.is_none()) {
             "Keep the file; or, to remove it with the later changes, call "
-        } else if self.has_version_before(self.path, now) {
+        } else if self.has_version_before(self.path, now) && !self.is_as_before(now) {
             "Make the change with an edit; or, to put the whole file back, call "
         } else {
             return self.with_replacements(error).next("Make the change with an edit.");

@@ -45,12 +45,14 @@ pub(super) fn covering(call: Call<'_>, root: usize, logged: &LogEntry) -> Option
     first_hiding(call, root, logged, &later).cloned()
 }
 
-/// Adds to the conflict of an operation which later one of the same session changed the same lines. Advice about a move
-/// is better than this.
-pub(super) fn changed_by(call: Call<'_>, error: Error, later: Option<LogEntry>) -> Error {
-    let is_own = |later: &LogEntry| *later.operation.session == *call.caller.session;
+/// Adds to the conflict of an operation which later one changed the same lines, if the call may undo that, too:
+/// `session` is the one whose operations it may undo, `None` for all. Advice about a move is better than this.
+pub(super) fn changed_by(session: Option<&str>, error: Error, later: Option<LogEntry>) -> Error {
+    let may_undo = |later: &LogEntry| {
+        session.map_or(!later.operation.is_outside(), |session| *later.operation.session == *session)
+    };
     let is_move = |later: &LogEntry| later.operation.files.iter().any(|file| file.moved_from.is_some());
-    let Some(later) = later.filter(|later| is_own(later) && !is_move(later)) else { return error };
+    let Some(later) = later.filter(|later| may_undo(later) && !is_move(later)) else { return error };
     error.next(format!("Undo operation {} first.", later.id)).fact("later", later.id.to_string()).evidence(format!(
         "Operation {} ({}) changed the same lines and is in effect.",
         later.id,

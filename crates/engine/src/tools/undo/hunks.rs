@@ -262,7 +262,7 @@ fn plan_hunks(call: Call<'_>, selection: &HunkSelection<'_>, now: LoadedFile) ->
     }
     let (seen, mine) = (sides.seen(selection.action), sides.change_of(&missing, selection.action));
     let theirs = ChangeSet::diff(seen, &now.snapshot);
-    let Ok(rebased) = mine.rebase(seen, &theirs, TieBreak::TheirsFirst) else {
+    let Ok(rebased) = mine.rebase(seen, &theirs, TieBreak::Conflict) else {
         return Err(selection.changed_since(seen, &now));
     };
     let changes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?;

@@ -39,7 +39,7 @@ use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::covered::{changed_by, covering, replaced_by};
 use crate::tools::undo::hunks::undo_hunks;
 use crate::tools::undo::input::UndoInput;
-use crate::tools::undo::select::choose;
+use crate::tools::undo::select::{choose, session_filter};
 use emendate_core::formats::{self, FormatInput};
 use emendate_core::{Advice, Code, Error, Phrase, Result, advice};
 use emendate_fs::SafePath;
@@ -172,7 +172,8 @@ fn choose_and_take_back(
         wait_for_in_doubt(&call)?;
         let (root, all) = choose(call, args, raw, times)?;
         let mut overtaken = false;
-        let chosen = ChosenOperations { root, all: &all, is_named: args.id.is_some() };
+        let session = session_filter(call.caller, args);
+        let chosen = ChosenOperations { root, all: &all, is_named: args.id.is_some(), session };
         match take_back(call, origin, &chosen, &mut overtaken, dry_run) {
             Err(_) if overtaken && attempt < RACE_RETRIES_MAX => {}
             done => return Ok(UndoneOperations { operations: all, receipts: done? }),
@@ -188,6 +189,8 @@ struct ChosenOperations<'a> {
     all: &'a [LogEntry],
     /// The call gave the id. A call without one has to get past an operation of which nothing is left.
     is_named: bool,
+    /// The session whose operations the call may undo; `None` for all.
+    session: Option<&'a str>,
 }
 
 /// Undoes operations of one root, the newest first, all or none. `overtaken` is set if one of them was undone or
@@ -199,7 +202,7 @@ fn take_back(
     overtaken: &mut bool,
     dry_run: bool,
 ) -> Result<Vec<Receipt>> {
-    let ChosenOperations { root, all, is_named } = *chosen;
+    let ChosenOperations { root, all, is_named, session } = *chosen;
     let Some((newest, older)) = all.split_first() else { return Ok(Vec::new()) };
     let role = match newest.operation.role {
         Role::Undo(_) => Role::Redo(newest.id),
@@ -235,7 +238,7 @@ fn take_back(
         }
         Err(error) if error.code() == Code::OperationConflict => {
             let named = all.first().filter(|_| is_named && all.len() == 1);
-            return Err(changed_by(call, error, named.and_then(|named| covering(call, root, named))));
+            return Err(changed_by(session, error, named.and_then(|named| covering(call, root, named))));
         }
         done => done?,
     };

@@ -18,6 +18,7 @@ use crate::tools::aliases::{FILE_NAMES, alias};
 use crate::tools::outputs::{CHANGED_FILE, SEVERAL_FILES};
 use crate::tools::tool::{Annotations, REST_OF_FILES, Tool};
 use crate::tools::tool_input::ToolInput;
+use crate::tools::undo::carried::content_before_moves;
 use crate::tools::undo::file_states::{current_state, history_content, is_same_content, not_kept, putting};
 use crate::tools::undo::hunks::{HunkSelection, hunks_to_restore, write_hunks};
 use crate::tools::undo::refusals::nothing_to_do;
@@ -138,7 +139,10 @@ fn plan_restore(call: Call<'_>, path: &SafePath, past: &PastState, now: CurrentS
     };
     let bytes = match &now {
         CurrentState::File(now) if now.snapshot.id() == side.content => now.snapshot.raw().to_vec(),
-        _ => history_content(&call, *root, side, now.file())?.ok_or_else(|| not_kept(path, entry))?,
+        _ => match history_content(&call, *root, side, now.file())? {
+            Some(bytes) => bytes,
+            None => content_before_moves(&call, *root, key(path), side)?.ok_or_else(|| not_kept(path, entry))?,
+        },
     };
     if side.kind == FileKind::Link && is_same_content(&now, Some(side)) {
         return Ok(FilePlan::replace_entry(path.clone(), CurrentState::Nothing, TargetState::Nothing));

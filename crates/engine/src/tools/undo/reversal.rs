@@ -6,6 +6,7 @@ use crate::context::history_stores::log_path;
 use crate::model::call_handle::CallPhase;
 use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, SeenUpdate, SourceFile, TargetState};
 use crate::pipeline::plan::line_ends::with_line_ends_before;
+use crate::tools::moments::find_moment;
 use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::conflict::UndoConflict;
 use crate::tools::undo::effects::EditEffects;
@@ -19,10 +20,11 @@ use crate::tools::undo::mode_reversal::reversed_mode;
 use crate::tools::undo::recorded::RecordedChanges;
 use crate::tools::undo::refusals::nothing_to_do;
 use crate::tools::undo::reversed_files::ReversedFiles;
-use emendate_core::{ChangeSet, Code, Error, Phrase, Result, TieBreak, advice};
+use crate::tools::undo::select::UndoSelection;
+use crate::tools::undo::since::{select_since, undo_since};
+use emendate_core::{ChangeSet, Code, Error, Result, TieBreak};
 use emendate_fs::SafePath;
 use emendate_history::{FileChange, FileKind, FileState, KnownContent, LogEntry, OperationId};
-use serde_json::json;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashSet;
 
@@ -43,6 +45,8 @@ struct Reversal<'a> {
     /// Index of the root whose history has it.
     root: usize,
     logged: &'a LogEntry,
+    /// It is only tried whether this is possible.
+    is_trial: bool,
 }
 
 /// Later changes of a file that are kept when an operation is undone.
@@ -69,10 +73,22 @@ pub(super) fn plans(call: Call<'_>, root: usize, all: &[LogEntry]) -> Result<Vec
         return Ok(vec![plan]);
     }
     call.caller.begin(CallPhase::Reading, all.iter().map(|logged| logged.operation.files.len()).sum());
+    let plans = reverse_all(call, root, all, false)?.plans();
+    if plans.is_empty() {
+        let ids: Vec<String> = all.iter().map(|logged| logged.id.to_string()).collect();
+        let what = "The files are already as they were before that operation.";
+        return Err(nothing_to_do(what, format!("operation {}", ids.join(", "))));
+    }
+    Ok(plans)
+}
+
+/// Reverses some operations, the newest first.
+fn reverse_all<'a>(call: Call<'a>, root: usize, all: &[LogEntry], is_trial: bool) -> Result<ReversedFiles<'a>> {
     let mut reversed = ReversedFiles::new(call);
     let (settled, effects) = (RefCell::default(), OnceCell::new());
     for logged in all {
-        let reversal = Reversal { call, all, reversed: &reversed, settled: &settled, effects: &effects, root, logged };
+        let (reversed_so_far, settled, effects) = (&reversed, &settled, &effects);
+        let reversal = Reversal { call, all, reversed: reversed_so_far, settled, effects, root, logged, is_trial };
         let plans = of_one(&reversal).map_err(|error| {
             let several = format!("None of the {} operations was undone. ", all.len());
             if all.len() > 1 { error.prefixed(&several) } else { error }
@@ -80,13 +96,7 @@ pub(super) fn plans(call: Call<'_>, root: usize, all: &[LogEntry]) -> Result<Vec
         reversed.apply_reversal(plans)?;
         reversed.check_call_size()?;
     }
-    let plans = reversed.plans();
-    if plans.is_empty() {
-        let ids: Vec<String> = all.iter().map(|logged| logged.id.to_string()).collect();
-        let what = "The files are already as they were before that operation.";
-        return Err(nothing_to_do(what, format!("operation {}", ids.join(", "))));
-    }
-    Ok(plans)
+    Ok(reversed)
 }
 
 /// Returns the first of the later operations, the newest first, with whose undo, after that of the ones before it, an
@@ -102,7 +112,8 @@ pub(super) fn first_hiding<'l>(
     let effects = OnceCell::new();
     let plans_of = |all: &[LogEntry], reversed: &ReversedFiles<'_>, logged: &LogEntry| {
         let settled = RefCell::default();
-        of_one(&Reversal { call, all, reversed, settled: &settled, effects: &effects, root, logged })
+        let (settled, effects) = (&settled, &effects);
+        of_one(&Reversal { call, all, reversed, settled, effects, root, logged, is_trial: true })
     };
     later.iter().find(|entry| {
         all.push((*entry).clone());
@@ -145,25 +156,6 @@ fn of_one(back: &Reversal<'_>) -> Result<Vec<FilePlan>> {
         }
     }
     Error::combine(errors, files.len()).map_or(Ok(plans), Err)
-}
-
-/// Names the moment before an older operation that was undone, which changed the same lines: if everything since then
-/// is undone together, the version of that moment is restored.
-fn undo_since(error: Error, undone: OperationId) -> Error {
-    let since = format!("{undone}^");
-    let call = Phrase::Call("undo", json!({ "since": since }));
-    error
-        .next(
-            advice![
-                "Call ",
-                call,
-                " to take back everything since operation ",
-                undone.to_string(),
-                ", already undone."
-            ]
-            .or("Make the change with an edit."),
-        )
-        .fact("since", since)
 }
 
 /// Returns the change of the file that was moved here.
@@ -383,6 +375,21 @@ impl Reversal<'_> {
         }
     }
 
+    /// True if the session can take back this operation together with everything else that it did since the moment
+    /// before an older one. That would not redo anything.
+    fn can_undo_since(&self, undone: OperationId) -> bool {
+        if self.is_trial || self.logged.is_undo() {
+            return false;
+        }
+        let moment = find_moment(&self.call, &format!("{undone}^"));
+        let is_own = |logged: &LogEntry| logged.operation.session == self.call.caller.session;
+        let selected = moment.and_then(|moment| select_since(&self.call, &moment, is_own));
+        let Ok(UndoSelection::Known(root, all)) = selected else { return false };
+        root == self.root
+            && all.iter().any(|logged| logged.id == self.logged.id)
+            && reverse_all(self.call, root, &all, true).is_ok()
+    }
+
     fn conflict<'s>(&'s self, path: &'s SafePath) -> UndoConflict<'s> {
         UndoConflict { call: self.call, root: self.root, logged: self.logged, path }
     }
@@ -440,12 +447,12 @@ impl Reversal<'_> {
         let sides = HunkSides::new(&now.snapshot, target, seen);
         let seen = sides.seen(HunkAction::Reverse);
         let theirs = ChangeSet::diff(seen, &now.snapshot);
-        let rebase = |mine: ChangeSet| mine.rebase(seen, &theirs, TieBreak::TheirsFirst).ok();
+        let rebase = |mine: ChangeSet| mine.rebase(seen, &theirs, TieBreak::Conflict).ok();
         // Nothing can have taken back a part of this operation if only others were taken back.
         let whole = recorded.are_reversals_after(self.logged).then(|| sides.whole_reversal()).and_then(rebase);
         let Some(rebased) = whole.or_else(|| rebase(sides.reversal_for(&now.snapshot))) else {
             let error = self.conflict(path).changed_since(now, seen);
-            let undone = recorded.undone_before(self.logged);
+            let undone = recorded.undone_before(self.logged).filter(|undone| self.can_undo_since(*undone));
             return Err(if let Some(undone) = undone { undo_since(error, undone) } else { error });
         };
         let bytes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?.apply(&now.snapshot);

@@ -5,8 +5,9 @@ use crate::context::history_stores::logged_operations;
 use crate::tools::moments::Moment;
 use crate::tools::undo::effects::{EditEffects, EffectMap};
 use crate::tools::undo::select::UndoSelection;
-use emendate_core::{Advice, Code, Error, Result};
+use emendate_core::{Advice, Code, Error, Phrase, Result, advice};
 use emendate_history::{LogEntry, OperationFilter, OperationId, Role};
+use serde_json::json;
 use std::collections::{BTreeSet, HashSet};
 
 /// Maximum number of operations that one call may undo.
@@ -52,6 +53,25 @@ pub(super) fn select_since(
         }
         Some((root, all)) => Ok(UndoSelection::Known(root, all)),
     }
+}
+
+/// Names the moment before an older operation that was undone, which changed the same lines: if everything since then
+/// is undone together, the version of that moment is restored.
+pub(super) fn undo_since(error: Error, undone: OperationId) -> Error {
+    let since = format!("{undone}^");
+    let call = Phrase::Call("undo", json!({ "since": since }));
+    error
+        .next(
+            advice![
+                "Call ",
+                call,
+                " to take back everything since operation ",
+                undone.to_string(),
+                ", already undone."
+            ]
+            .or("Make the change with an edit."),
+        )
+        .fact("since", since)
 }
 
 /// Returns the operations with a larger number, the newest first.
