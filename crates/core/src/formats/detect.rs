@@ -87,7 +87,9 @@ pub(super) fn detect_unwrapped<'a>(
     let (format, detected): FormatRanges = match named.or_else(|| super::format_by_name(format?)) {
         Some(format) => (format, format.detected_ranges(&text)),
         // Bare hunks are incomplete by themselves, but valid if the file is known.
-        None if call_options.file.is_some() && is_nameless_diff(&text, known) => (&UnifiedDiff, Vec::new()),
+        None if call_options.file.as_ref().is_some_and(|file| is_nameless_diff(&text, file, known)) => {
+            (&UnifiedDiff, Vec::new())
+        }
         None => match (detect(&text, known), call_options.file.as_ref().and_then(|file| without_frame(&text, file))) {
             (Err(_), Some((format, converted, note))) => {
                 notes.push(note.to_owned());
@@ -102,13 +104,20 @@ pub(super) fn detect_unwrapped<'a>(
     Ok(DetectedText { text, format, options: call_options, directory, notes, detected })
 }
 
-/// True for hunks of a diff without a file name, unless the first of them is a part of an edit in a format. A fence may
-/// be that of the diff.
-fn is_nameless_diff(text: &str, known: &mut KnownRanges) -> bool {
+/// True for hunks of a diff without a file name, unless the first of them is a part of an edit in a format, or of the text
+/// of a file.
+fn is_nameless_diff(text: &str, file: &str, known: &mut KnownRanges) -> bool {
     repair_hint::nameless_hunk(text).is_some_and(|first| {
+        let has_first = |range: &Range<usize>| range.start < first && first < range.end;
         let ranges = known.of(text);
-        let edits = ranges.iter().filter(|(format, _)| format.family() != "whole_file");
-        !edits.flat_map(|(_, found)| found).any(|range| range.start < first && first < range.end)
+        let mut edits =
+            ranges.iter().filter(|(format, _)| format.family() != "whole_file").flat_map(|(_, found)| found);
+        // The fence of a diff begins with it.
+        let is_after_text = |fence: &Range<usize>| {
+            work::lines(text).take(first).skip(fence.start + 1).any(|line| !line.trim().is_empty())
+        };
+        let mut files = whole_file::named_ranges(text, file).into_iter();
+        !edits.any(has_first) && !files.any(|fence| has_first(&fence) && is_after_text(&fence))
     })
 }
 
@@ -463,7 +472,17 @@ mod tests {
         let header = "*** Begin Patch\n*** Update File: x\n@@\n-¶a.ts#1A2B\n+¶a.ts#1A2C\n*** End Patch\n";
         let hunk = "Like this:\n\n<<<<<<< SEARCH\n@@ -1 +1 @@\n-a\n=======\n+a\n>>>>>>> REPLACE\n";
         let fenced = "x\n```\n@@ -1 +1 @@\n-a\n+b\n```\n";
-        for (text, name) in [(header, "apply_patch"), (hunk, "search_replace"), (fenced, "unified_diff")] {
+        let bare = "x.rs\n```\n\n@@\n-a\n+b\n```\n";
+        let file = "y/x\n```\na\n@@\n b\n+p\n```\n";
+        // A word alone above a fence is too little to decide.
+        assert!(parse_any(&file[2..], None, &options).is_err());
+        for (text, name) in [
+            (header, "apply_patch"),
+            (hunk, "search_replace"),
+            (fenced, "unified_diff"),
+            (bare, "unified_diff"),
+            (file, "whole_file"),
+        ] {
             let parsed = parse_any(text, None, &options).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(parsed.format.spec().name, name, "{text}");
             let mut known = KnownRanges::default();

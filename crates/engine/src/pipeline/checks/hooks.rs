@@ -3,7 +3,9 @@
 
 use crate::context::call::Call;
 use crate::context::config::{Hook, HookEvent};
-use crate::context::hook_programs::{HOOK_MESSAGE_CHARS_MAX, HookDecision, before_read, consult, first_line, hooks, refused};
+use crate::context::hook_programs::{
+    HOOK_MESSAGE_CHARS_MAX, HookDecision, before_read, consult, first_line, hooks, refused,
+};
 use crate::context::policy::BlockingRule;
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::NEVER_STOPPED;
