@@ -79,7 +79,7 @@ proptest! {
 
     #[test]
     fn unified_differences_have_the_line_ends_and_the_mark(
-        sides in prop::array::uniform2((any::<bool>(), prop::collection::vec(("[a-c]?", any::<bool>()), 0..6))),
+        sides in prop::array::uniform2((any::<bool>(), prop::collection::vec(("[a-c]?", any::<bool>()), 1..6))),
     ) {
         let [before, after] = sides.map(|(has_mark, lines)| {
             let lines = lines.iter().map(|(line, crlf)| format!("{line}{}", if *crlf { "\r\n" } else { "\n" }));
