@@ -104,8 +104,8 @@ pub(super) fn detect_unwrapped<'a>(
     Ok(DetectedText { text, format, options: call_options, directory, notes, detected })
 }
 
-/// True for hunks of a diff without a file name, unless the first of them is a part of an edit in a format, or of the text
-/// of a file.
+/// True for hunks of a diff without a file name, unless the first of them is a part of an edit in a format, or of the
+/// text of a file.
 fn is_nameless_diff(text: &str, file: &str, known: &mut KnownRanges) -> bool {
     repair_hint::nameless_hunk(text).is_some_and(|first| {
         let has_first = |range: &Range<usize>| range.start < first && first < range.end;

@@ -309,8 +309,8 @@ impl Context {
         }
     }
 
-    /// True if a path has an entry. A directory or a device is one, too: it is refused under this name, and no other file
-    /// is searched for.
+    /// True if a path has an entry. A directory or a device is one, too: it is refused under this name, and no other
+    /// file is searched for.
     pub(crate) fn path_exists(&self, path: &SafePath) -> bool {
         !matches!((self.store.metadata(path), self.store.read_link(path)), (Ok(None), Ok(None)))
     }
