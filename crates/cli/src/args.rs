@@ -373,7 +373,7 @@ pub(crate) struct TextArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     /// The file to edit, for edits that name none
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", allow_hyphen_values = true)]
     pub(crate) file: Option<String>,
     /// Apply every change in reverse
     #[arg(long, short = 'R')]
@@ -455,7 +455,7 @@ pub(crate) struct ShowArgs {
     #[arg(value_name = "PATH[:HUNKS]", conflicts_with = "file")]
     pub(crate) hunks: Option<PathBuf>,
     /// Only this file
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", allow_hyphen_values = true)]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) part: FilePartArgs,
@@ -468,7 +468,7 @@ pub(crate) struct DiffArgs {
     #[arg(value_name = "ID..[ID]")]
     pub(crate) range: String,
     /// Only this file
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", allow_hyphen_values = true)]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) part: FilePartArgs,

@@ -72,14 +72,15 @@ impl HunkList {
         Ok(HunkList(numbers))
     }
 
-    /// Splits `PATH:NUMBERS`. A path may have colons, so what does not look like numbers belongs to it.
+    /// Splits `PATH:NUMBERS`. A path may have colons, so what does not look like numbers belongs to it, and an existing
+    /// file with exactly that name takes precedence.
     ///
     /// Errors: `call.invalid` for numbers that are not hunks.
     pub(crate) fn split_path(target: &Path) -> Result<(PathBuf, Option<HunkList>)> {
         let bytes = target.as_os_str().as_bytes();
         let colon = bytes.iter().rposition(|&byte| byte == b':').filter(|&at| at > 0);
         let parts = colon.and_then(|at| Some((bytes.get(..at)?, std::str::from_utf8(bytes.get(at + 1..)?).ok()?)));
-        match parts.filter(|(_, list)| looks_like_hunks(list)) {
+        match parts.filter(|(_, list)| looks_like_hunks(list) && !target.exists()) {
             Some((path, list)) => Ok((Path::new(OsStr::from_bytes(path)).to_owned(), Some(HunkList::parse(list)?))),
             None => Ok((target.to_owned(), None)),
         }

@@ -10,7 +10,7 @@ pub(crate) struct HistoryArgs {
     #[arg(value_name = "PATH", conflicts_with = "file")]
     pub(crate) path: Option<PathBuf>,
     /// Same as PATH
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", allow_hyphen_values = true)]
     pub(crate) file: Option<PathBuf>,
     /// Only operations of this session
     #[arg(long, value_name = "SESSION")]

@@ -17,7 +17,7 @@ pub(crate) struct UndoArgs {
     #[arg(long, value_name = "N")]
     pub(crate) last: Option<u64>,
     /// The last operation that changed this file, in all of its files
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", allow_hyphen_values = true)]
     pub(crate) file: Option<PathBuf>,
     /// Everything of your last turn: since the last prompt, or since a pause of five minutes
     #[arg(long, conflicts_with_all = ["id", "last", "file", "since"])]

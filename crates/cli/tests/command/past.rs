@@ -106,6 +106,25 @@ fn an_undo_follows_the_move_of_its_file() {
     assert_eq!(workspace.get("b.txt"), "one\n");
 }
 
+// Elsewhere a colon is no part of a name.
+#[cfg(unix)]
+#[test]
+fn file_whose_name_ends_like_hunks_is_named() {
+    let workspace = TestWorkspace::with("one\n");
+    workspace.put("b:2", "one\n");
+    workspace.put("-d", "one\n");
+    workspace.run(&["edit", "b:2", "--old", "one", "--new", "two"]).exits(0);
+    workspace.run(&["edit", "./-d", "--old", "one", "--new", "two"]).exits(0);
+    for target in ["b:2", "b:2:1"] {
+        let shown = workspace.run(&["show", "1", target]).exits(0).out;
+        assert!(shown.contains("-one\n+two\n"), "{shown}");
+    }
+    workspace.run(&["undo", "1", "b:2:1"]).exits(0);
+    assert_eq!(workspace.get("b:2"), "one\n");
+    workspace.run(&["undo", "--file", "-d"]).exits(0);
+    assert_eq!(workspace.get("-d"), "one\n");
+}
+
 #[test]
 fn advice_on_a_name_that_is_no_operation_fits_the_command() {
     let workspace = TestWorkspace::with("one\n");

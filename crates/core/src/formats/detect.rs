@@ -3,7 +3,6 @@
 use super::envelope::{self, UnwrappedText};
 use super::line_parser::{self, LineParser, ParseOptions};
 use super::mixed;
-use super::name;
 use super::parsed_text::ParsedText;
 use super::ranges::{FormatRanges, KnownRanges, outermost, outermost_index};
 use super::reasoning::ReasonedReply;
@@ -18,7 +17,6 @@ use crate::error::{Error, Result};
 use crate::locate::elided;
 use crate::locate::op::Request;
 use crate::note::Notes;
-use crate::text::fold::is_blank;
 use crate::work;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -89,7 +87,9 @@ pub(super) fn detect_unwrapped<'a>(
     let (format, detected): FormatRanges = match named.or_else(|| super::format_by_name(format?)) {
         Some(format) => (format, format.detected_ranges(&text)),
         // Bare hunks are incomplete by themselves, but valid if the file is known.
-        None if call_options.file.is_some() && is_nameless_diff(&text, known) => (&UnifiedDiff, Vec::new()),
+        None if call_options.file.as_ref().is_some_and(|file| is_nameless_diff(&text, file, known)) => {
+            (&UnifiedDiff, Vec::new())
+        }
         None => match (detect(&text, known), call_options.file.as_ref().and_then(|file| without_frame(&text, file))) {
             (Err(_), Some((format, converted, note))) => {
                 notes.push(note.to_owned());
@@ -104,22 +104,21 @@ pub(super) fn detect_unwrapped<'a>(
     Ok(DetectedText { text, format, options: call_options, directory, notes, detected })
 }
 
-/// True for hunks of a diff without a file name, unless the first of them is a part of an edit in a format. The fence of
-/// a file may be that of the diff.
-fn is_nameless_diff(text: &str, known: &mut KnownRanges) -> bool {
+/// True for hunks of a diff without a file name, unless the first of them is a part of an edit in a format, or of the
+/// text of a file.
+fn is_nameless_diff(text: &str, file: &str, known: &mut KnownRanges) -> bool {
     repair_hint::nameless_hunk(text).is_some_and(|first| {
-        known.of(text).iter().all(|(format, ranges)| {
-            let around = ranges.iter().find(|range| range.start < first && first < range.end);
-            around.is_none_or(|range| format.family() == "whole_file" && fills_fence(text, range.start, first))
-        })
+        let has_first = |range: &Range<usize>| range.start < first && first < range.end;
+        let ranges = known.of(text);
+        let mut edits =
+            ranges.iter().filter(|(format, _)| format.family() != "whole_file").flat_map(|(_, found)| found);
+        // The fence of a diff begins with it.
+        let is_after_text = |fence: &Range<usize>| {
+            work::lines(text).take(first).skip(fence.start + 1).any(|line| !line.trim().is_empty())
+        };
+        let mut files = whole_file::named_ranges(text, file).into_iter();
+        !edits.any(has_first) && !files.any(|fence| has_first(&fence) && is_after_text(&fence))
     })
-}
-
-/// True if the hunk at line `first` is the first text in its fence, which begins at or after line `start`. Below other
-/// text it is a part of a file.
-fn fills_fence(text: &str, start: usize, first: usize) -> bool {
-    let lines = work::lines(text).skip(start).take(first - start);
-    lines.skip_while(|line| name::fence(line).is_none()).skip(1).all(is_blank)
 }
 
 /// Converts a text that is complete only together with the name of its file to a format that names each part. Returns
@@ -473,7 +472,17 @@ mod tests {
         let header = "*** Begin Patch\n*** Update File: x\n@@\n-¶a.ts#1A2B\n+¶a.ts#1A2C\n*** End Patch\n";
         let hunk = "Like this:\n\n<<<<<<< SEARCH\n@@ -1 +1 @@\n-a\n=======\n+a\n>>>>>>> REPLACE\n";
         let fenced = "x\n```\n@@ -1 +1 @@\n-a\n+b\n```\n";
-        for (text, name) in [(header, "apply_patch"), (hunk, "search_replace"), (fenced, "unified_diff")] {
+        let bare = "x.rs\n```\n\n@@\n-a\n+b\n```\n";
+        let file = "y/x\n```\na\n@@\n b\n+p\n```\n";
+        // A word alone above a fence is too little to decide.
+        assert!(parse_any(&file[2..], None, &options).is_err());
+        for (text, name) in [
+            (header, "apply_patch"),
+            (hunk, "search_replace"),
+            (fenced, "unified_diff"),
+            (bare, "unified_diff"),
+            (file, "whole_file"),
+        ] {
             let parsed = parse_any(text, None, &options).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(parsed.format.spec().name, name, "{text}");
             let mut known = KnownRanges::default();
@@ -512,19 +521,6 @@ mod tests {
         assert!(!is_intended_format("@@ -1,2 +1,2 @@\n-a\n+b\n", hashline, true));
         for other in text_formats().filter(|format| !format.spec().name.starts_with("hashline")) {
             assert!(!is_intended_format(other.spec().example, hashline, false), "{}", other.spec().name);
-        }
-    }
-
-    #[test]
-    fn whole_file_of_the_call_may_contain_lines_of_a_hunk() {
-        let options = ParseOptions { file: Some("f.txt".to_owned()), ..ParseOptions::default() };
-        let format = |text: &str| {
-            let understood = parse_any(text, None, &options).unwrap_or_else(|error| panic!("{error}"));
-            understood.format.spec().name
-        };
-        assert_eq!(format("f.txt\n```\n\n  c\n}\n@@\n  c\na\n+p\n```\n"), "whole_file");
-        for text in ["f.txt\n```\n\n@@\n-a\n+p\n```\n", "f.txt\n```diff\n@@\n-a\n+p\n```\n", "@@\n-a\n+p\n"] {
-            assert_eq!(format(text), "unified_diff", "{text}");
         }
     }
 

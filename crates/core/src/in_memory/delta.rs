@@ -7,7 +7,7 @@ use super::options::ApplyOptions;
 use super::outcome::{AppliedFiles, ChangedFile, ChangedSpan, FileChangeKind};
 use crate::advice::NoNames;
 use crate::error::Result;
-use crate::formats::print::{FileDelta, FileVersions, PrintFormat};
+use crate::formats::print::{FileDelta, FileVersions, PrintFormat, restore_bytes};
 use crate::note::Notes;
 use crate::text::change::ChangeSet;
 use crate::text::explain;
@@ -62,9 +62,12 @@ impl TextDiff {
         self.spans.is_empty()
     }
 
-    /// Formats the difference as a unified diff for people. [`TextDiff::to_patch`] formats one to be applied.
+    /// Formats the difference as a unified diff for people, with the line ends and byte order marks of the texts.
+    /// [`TextDiff::to_patch`] formats one to be applied, or refuses.
     pub fn unified(&self, path: &str) -> String {
-        explain::unified(path, &explain::hunks(&self.before, &self.changes, CONTEXT_LINES), usize::MAX).text
+        let mut hunks = explain::hunks(&self.before, &self.changes, CONTEXT_LINES);
+        restore_bytes(&mut hunks, &self.before, &self.after);
+        explain::unified(path, &hunks, usize::MAX).text
     }
 
     /// Prints the difference in a format of [`PRINT_FORMATS`](crate::formats::print::PRINT_FORMATS), such that applying the

@@ -57,6 +57,15 @@ fn patch() -> impl Strategy<Value = String> {
     prop::collection::vec(any_part, 0..8).prop_map(|parts| parts.concat())
 }
 
+#[test]
+fn difference_of_line_ends_alone_is_shown() {
+    let unified = |before, after| diff(before, after).unwrap().unified("x");
+    assert!(unified("a\r\nb\n", "a\nb\n").ends_with("@@ -1,2 +1,2 @@\n-a\r\n+a\n b\n"));
+    assert!(unified("\u{feff}a\nb\n", "a\nb\n").ends_with("@@ -1,2 +1,2 @@\n-\u{feff}a\n+a\n b\n"));
+    assert!(unified("a\r\nb\r\n", "a\r\nc\r\n").ends_with("@@ -1,2 +1,2 @@\n a\r\n-b\r\n+c\r\n"));
+    assert!(unified("", "b\r\n").ends_with("\n+b\r\n"));
+}
+
 proptest! {
     #[test]
     fn edited_bytes_are_those_of_the_spans(text in text(), from in 0..200_usize, to in 0..200_usize, new in text(), all in any::<bool>()) {
@@ -66,6 +75,19 @@ proptest! {
             prop_assert_eq!(spliced(&text, &edited.text, &edited.spans), Some(edited.text.clone()));
             prop_assert!(edited.text != text && edited.places > 0 && (all || edited.places == 1));
         }
+    }
+
+    #[test]
+    fn every_difference_has_a_changed_line(
+        sides in prop::array::uniform2((any::<bool>(), prop::collection::vec(("[a-c]?", any::<bool>()), 1..6))),
+    ) {
+        let [before, after] = sides.map(|(has_mark, lines)| {
+            let lines = lines.iter().map(|(line, crlf)| format!("{line}{}", if *crlf { "\r\n" } else { "\n" }));
+            format!("{}{}", if has_mark { "\u{feff}" } else { "" }, lines.collect::<String>())
+        });
+        let difference = diff(&before, &after).unwrap();
+        let printed = difference.unified("x");
+        prop_assert_eq!(difference.is_empty(), !printed.lines().skip(2).any(|line| line.starts_with(['-', '+'])));
     }
 
     #[test]

@@ -46,8 +46,8 @@ pub(crate) enum HookDecision {
     Ask,
 }
 
-/// Runs the hooks before a file is shown. Only a refusal has an effect, since there is no reply to add messages to; the
-/// failure of a hook that is not required is a notice for the person.
+/// Runs the hooks before text of a file is shown. Only a refusal has an effect, since there is no reply to add messages
+/// to; the failure of a hook that is not required is a notice for the person.
 ///
 /// Errors: `access.denied`.
 pub(crate) fn before_read(context: &Context, path: &SafePath) -> Result<()> {
@@ -66,6 +66,15 @@ pub(crate) fn before_read(context: &Context, path: &SafePath) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Runs the hooks before a read for a file that is to be changed, if it exists: the reply shows text of it, and a move
+/// takes it to another name. The caller knows the text of a file that it creates.
+///
+/// Errors: `access.denied`.
+pub(crate) fn before_change(context: &Context, path: &SafePath) -> Result<()> {
+    let is_free = context.config().hooks.is_empty() || hooks(context, HookEvent::BeforeRead, path).next().is_none();
+    if is_free || !context.path_exists(path) { Ok(()) } else { before_read(context, path) }
 }
 
 /// Returns the hooks for an event on a file.

@@ -22,7 +22,7 @@ pub(crate) mod walk;
 use crate::context::config::{Config, RuleSource};
 use crate::context::config_error::{check_config_readable, restrict};
 use crate::context::history_stores::{HistoryStores, StateLocation};
-use crate::context::hook_programs::before_read;
+use crate::context::hook_programs::{before_change, before_read};
 use crate::context::memory::{DeliveredComment, EngineMemory, UnstoredVersion};
 use crate::context::policy::{Access, BlockingRule, Guard};
 use emendate_core::{Code, ContentId, DeclaredEncoding, EncodingEvidence, Error, Result, Snapshot, work};
@@ -298,15 +298,21 @@ impl Context {
         Guard { config: &self.config, store: &*self.store, own: self.state_directory.as_deref() }
     }
 
-    /// Checks the policy, and before a read the hooks.
+    /// Checks the policy, and the hooks before a read.
     ///
     /// Errors: `access.denied`, `access.ask`.
     pub(crate) fn check_access(&self, path: &SafePath, access: Access) -> Result<()> {
         self.guard().check(path, access)?;
         match access {
-            Access::Write => check_config_readable(self),
+            Access::Write => check_config_readable(self).and_then(|()| before_change(self, path)),
             Access::Read => before_read(self, path),
         }
+    }
+
+    /// True if a path has an entry. A directory or a device is one, too: it is refused under this name, and no other
+    /// file is searched for.
+    pub(crate) fn path_exists(&self, path: &SafePath) -> bool {
+        !matches!((self.store.metadata(path), self.store.read_link(path)), (Ok(None), Ok(None)))
     }
 
     /// Returns the rule that requires approval before the file is changed.

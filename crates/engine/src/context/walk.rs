@@ -275,10 +275,7 @@ impl WalkFilter {
             Match::Ignore(_) | Match::None => {}
         }
         let rule = ignores.iter().rev().map(|rules| rules.matched(path, folder)).find(|rule| !rule.is_none());
-        match rule {
-            Some(Match::Ignore(_)) => false,
-            Some(_) => true,
-            None => self.hidden || !entry.name.as_encoded_bytes().starts_with(b"."),
-        }
+        // A negated rule is about ignoring only: git has no hidden files.
+        !rule.is_some_and(|rule| rule.is_ignore()) && (self.hidden || !entry.name.as_encoded_bytes().starts_with(b"."))
     }
 }

@@ -100,7 +100,7 @@ fn resolve_name(
     let others = file.alternatives.iter().map(|name| directory.join(name));
     for path in std::iter::once(exact.clone()).chain(others) {
         if made.contains(&path)
-            || call.store().resolve_no_follow(&path).is_ok_and(|safe_path| path_exists(&call, &safe_path))
+            || call.store().resolve_no_follow(&path).is_ok_and(|safe_path| call.path_exists(&safe_path))
         {
             return Ok((text(&path), None));
         }
@@ -166,13 +166,7 @@ fn is_file(context: &Context, directory: &Path, name: &str) -> bool {
 
 /// True when anything has this name below a directory.
 pub(crate) fn exists(context: &Context, directory: &Path, name: &str) -> bool {
-    context.store().resolve_no_follow(&directory.join(name)).is_ok_and(|at| path_exists(context, &at))
-}
-
-/// True when any entry has this name.
-pub(crate) fn path_exists(context: &Context, path: &SafePath) -> bool {
-    // A directory or a device exists as well: it is refused under this name, and no other file is searched for.
-    !matches!((context.store().metadata(path), context.store().read_link(path)), (Ok(None), Ok(None)))
+    context.store().resolve_no_follow(&directory.join(name)).is_ok_and(|at| context.path_exists(&at))
 }
 
 /// Reads `a//b` and `a/./b` as `a/b`, so that one file has one name.

@@ -3,7 +3,6 @@
 use crate::context::Context;
 use crate::context::call::Call;
 use crate::model::raw_path;
-use crate::session::names::path_exists;
 use crate::session::outside::{FoundContent, record_outside_changes};
 use emendate_core::{Advice, Code, Error, Phrase, advice};
 use emendate_fs::{SafePath, shown};
@@ -81,7 +80,7 @@ fn known_by_name(call: Call<'_>, safe_path: &SafePath) -> Option<PathBuf> {
     let known = known.into_iter().map(|path| PathBuf::from(OsString::from_vec(path)));
     let mut same = known.filter(|path| path.file_name() == safe_path.absolute().file_name());
     let only = same.next().filter(|path| same.next().is_none() && path != safe_path.absolute())?;
-    call.store().resolve_path(&only).is_ok_and(|safe_path| path_exists(&call, &safe_path)).then_some(only)
+    call.store().resolve_path(&only).is_ok_and(|safe_path| call.path_exists(&safe_path)).then_some(only)
 }
 
 /// Returns the best candidate among the names next to `path`.

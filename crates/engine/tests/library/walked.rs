@@ -67,12 +67,17 @@ fn make(root: &Path, all: &[Made]) {
     }
 }
 
-/// The files with the text that a plain walk finds.
+/// The files with the text that a plain walk finds. There, a negated rule would include hidden files as well.
 fn plain(root: &Path, hidden: bool, all: bool) -> BTreeSet<PathBuf> {
     let mut walk = WalkBuilder::new(root);
-    walk.hidden(!hidden).ignore(!all).git_ignore(!all).parents(false).git_global(false).git_exclude(false);
+    walk.hidden(false).ignore(!all).git_ignore(!all).parents(false).git_global(false).git_exclude(false);
     let files = walk.require_git(false).build().map(Result::unwrap).filter(|it| it.file_type().unwrap().is_file());
-    files.map(ignore::DirEntry::into_path).filter(|path| fs::read(path).unwrap() == b"needle\n").collect()
+    let is_hidden = |path: &Path| {
+        let names = path.strip_prefix(root).unwrap().components();
+        names.into_iter().any(|name| name.as_os_str().as_encoded_bytes().starts_with(b"."))
+    };
+    let files = files.map(ignore::DirEntry::into_path).filter(|path| hidden || !is_hidden(path));
+    files.filter(|path| fs::read(path).unwrap() == b"needle\n").collect()
 }
 
 fn found(root: &Path, tool: &str, input: Value) -> BTreeSet<PathBuf> {

@@ -17,6 +17,7 @@ mod whole;
 pub(crate) use anchors::by_number as numbered_anchors;
 pub use binary::binary_patch;
 pub use git_name::{ended_name, quoted_name};
+pub(crate) use unified::restore_bytes;
 
 use crate::code::Code;
 use crate::error::{Error, Result};

@@ -10,8 +10,6 @@ use crate::text::explain::{self, DiffHunk, DiffLine, LineKind};
 use crate::text::snapshot::Snapshot;
 use std::fmt::Write as _;
 
-const BYTE_ORDER_MARK: char = '\u{FEFF}';
-
 pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> {
     let mut out = String::new();
     for delta in deltas {
@@ -67,18 +65,30 @@ fn file(delta: &FileDelta<'_>, context: usize, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Gives the lines of hunks the CRs and byte order marks that their files have, as git writes and expects them.
-fn restore_bytes(hunks: &mut [DiffHunk], before: &Snapshot, after: &Snapshot) {
+/// Gives the lines of hunks the CRs and byte order marks that their files have, as git writes and expects them. A line
+/// of which nothing else changes is removed and added.
+pub(crate) fn restore_bytes(hunks: &mut [DiffHunk], before: &Snapshot, after: &Snapshot) {
     let (old, new) = (LineBytes::of(before), LineBytes::of(after));
+    if old.are_plain() && new.are_plain() {
+        return;
+    }
     for hunk in hunks {
         // The start of a range without lines is the line before it.
         let mut at_old = hunk.old_start - usize::from(hunk.old_lines > 0);
         let mut at_new = hunk.new_start - usize::from(hunk.new_lines > 0);
-        for DiffLine { kind, text, .. } in &mut hunk.lines {
-            let (side, at) = if *kind == LineKind::Added { (&new, at_new) } else { (&old, at_old) };
-            side.restore(at, text);
-            at_old += usize::from(*kind != LineKind::Added);
-            at_new += usize::from(*kind != LineKind::Removed);
+        for line in std::mem::take(&mut hunk.lines) {
+            let (is_old, is_new) = (line.kind != LineKind::Added, line.kind != LineKind::Removed);
+            let was = is_old.then(|| old.restored(at_old, &line.text));
+            let is = is_new.then(|| new.restored(at_new, &line.text));
+            at_old += usize::from(is_old);
+            at_new += usize::from(is_new);
+            if was == is {
+                hunk.lines.push(DiffLine { text: is.unwrap_or_default(), ..line });
+                continue;
+            }
+            let sides = [(LineKind::Removed, was), (LineKind::Added, is)];
+            let sides = sides.into_iter().filter_map(|(kind, text)| Some((kind, text?)));
+            hunk.lines.extend(sides.map(|(kind, text)| DiffLine { kind, text, ..line.clone() }));
         }
     }
 }
@@ -97,18 +107,23 @@ impl LineBytes {
             return LineBytes::default();
         }
         let lines = file.raw().split(|byte| *byte == b'\n');
-        let crlf = if file.line_ends().crlf == 0 { Vec::new() } else { lines.map(|it| it.ends_with(b"\r")).collect() };
+        let mut crlf: Vec<bool> =
+            if file.line_ends().crlf == 0 { Vec::new() } else { lines.map(|it| it.ends_with(b"\r")).collect() };
+        // No line feed follows the last part.
+        crlf.pop();
         LineBytes { has_mark: file.codec().mark > 0, crlf }
     }
 
-    /// Completes the text of a line, counted from 0.
-    fn restore(&self, line: usize, text: &mut String) {
-        if line == 0 && self.has_mark {
-            text.insert(0, BYTE_ORDER_MARK);
-        }
-        if self.crlf.get(line).is_some_and(|is_crlf| *is_crlf) {
-            text.push('\r');
-        }
+    /// True if the decoded text lacks nothing.
+    fn are_plain(&self) -> bool {
+        !self.has_mark && self.crlf.is_empty()
+    }
+
+    /// Returns the complete text of a line, counted from 0.
+    fn restored(&self, line: usize, text: &str) -> String {
+        let mark = if line == 0 && self.has_mark { "\u{FEFF}" } else { "" };
+        let end = if self.crlf.get(line).is_some_and(|is_crlf| *is_crlf) { "\r" } else { "" };
+        format!("{mark}{text}{end}")
     }
 }
 

@@ -70,6 +70,13 @@ pub(super) fn may_be_file(info: &str) -> bool {
     text_lines::is_text(info)
 }
 
+/// Returns the lines of fences with a name, or with that of the file that the call names above them.
+pub(super) fn named_ranges(text: &str, file: &str) -> Vec<Range<usize>> {
+    ranges(text, false, |info, above| {
+        text_lines::is_text(info) && (above.trim() == file || text_lines::named(info, above).is_some())
+    })
+}
+
 /// Returns the lines of all fences that may be the file that the call names.
 pub(super) fn nameless_ranges(text: &str) -> Vec<Range<usize>> {
     ranges(text, false, |info, _| text_lines::is_text(info))

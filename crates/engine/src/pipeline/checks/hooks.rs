@@ -3,13 +3,15 @@
 
 use crate::context::call::Call;
 use crate::context::config::{Hook, HookEvent};
-use crate::context::hook_programs::{HOOK_MESSAGE_CHARS_MAX, HookDecision, consult, first_line, hooks, refused};
+use crate::context::hook_programs::{
+    HOOK_MESSAGE_CHARS_MAX, HookDecision, before_read, consult, first_line, hooks, refused,
+};
 use crate::context::policy::BlockingRule;
 use crate::model::call_context::CallContext;
 use crate::model::call_handle::NEVER_STOPPED;
 use crate::model::call_origin::CallOrigin;
 use crate::model::raw_path;
-use crate::pipeline::plan::file_plan::{FilePlan, TargetState};
+use crate::pipeline::plan::file_plan::{CurrentState, FilePlan, TargetState};
 use crate::pipeline::report::receipt::Receipt;
 use emendate_core::{Notes, Result};
 use serde_json::{Value, json};
@@ -26,6 +28,10 @@ pub(crate) fn before_edit(call: Call<'_>, origin: &CallOrigin, dry_run: bool, pl
     }
     for plan in plans.iter_mut().filter(|plan| plan.writes()) {
         call.caller.check_cancelled()?;
+        // Text of the history is new to the caller, who has to be allowed to read it.
+        if !origin.is_an_edit() && matches!(plan.current, CurrentState::Nothing) && plan.source_file.is_none() {
+            before_read(&call, &plan.path)?;
+        }
         for hook in hooks(&call, HookEvent::BeforeEdit, &plan.path) {
             let event = edit_event("before_edit", call.caller, origin, plan, dry_run);
             let mut notes = Notes::new();

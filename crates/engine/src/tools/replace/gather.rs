@@ -80,16 +80,13 @@ fn look_at(context: &Context, path: &SafePath, what: &ReplaceQuery) -> FileFindi
         Err(error) => return FileFinding::Unread(error),
     };
     match what.change(&now.snapshot) {
-        Ok(TextChange { edit: Some(_), .. })
-            if !notebook::is_named(path) && context.check_access(path, Access::Write).is_err() =>
-        {
-            FileFinding::Guarded
-        }
-        Ok(TextChange { edit: Some(resolved), places }) => FileFinding::With(Box::new(now), resolved, places),
         Ok(TextChange { edit: None, places }) => {
             context.recycle(now.snapshot);
             if places == 0 { FileFinding::Without } else { FileFinding::Unchanged(places) }
         }
+        // An error would quote the file.
+        _ if !notebook::is_named(path) && context.check_access(path, Access::Write).is_err() => FileFinding::Guarded,
+        Ok(TextChange { edit: Some(resolved), places }) => FileFinding::With(Box::new(now), resolved, places),
         Err(error) => FileFinding::Failed(error),
     }
 }

@@ -20,7 +20,7 @@ use crate::pipeline::plan::three_way::{Preimage, plan_three_way, preimage};
 use crate::pipeline::plan::whole_text::{new_text_notes, plan_after_removal, plan_write};
 use crate::pipeline::plan::{notebook, reject};
 use crate::session::failure_advice::with_advice;
-use crate::session::names::{name_in_header, path_exists};
+use crate::session::names::name_in_header;
 use crate::session::{last_change::done_before, last_change::removed_before, suggest::file_not_found};
 use emendate_core::line_edits::{self, Registers};
 use emendate_core::{
@@ -215,7 +215,7 @@ impl RequestTree<'_> {
         let ops = ops.filter(|(nth, _)| only.is_none_or(|only| only.contains(nth)));
         let path = target.path.relative().to_string_lossy();
         let text = reject::text(&emendate_os::paths::with_slashes(&path), ops.map(|(_, op)| op));
-        let rejects = target.rejects.as_ref().filter(|_| !text.is_empty() && path_exists(&self.call, &target.path));
+        let rejects = target.rejects.as_ref().filter(|_| !text.is_empty() && self.call.path_exists(&target.path));
         self.leftovers.extend(rejects.map(|rejects| (rejects.clone(), text.clone())));
         self.rejected.push_str(&text);
     }

@@ -7,7 +7,6 @@ use crate::pipeline::plan::placement::check_unchanged;
 use crate::pipeline::plan::request_tree::RequestTree;
 use crate::pipeline::plan::target::ActionTarget;
 use crate::session::base::find_base;
-use crate::session::names::path_exists;
 use emendate_core::refusals::{ALREADY_THERE_NOTE, file_gone, occupied};
 use emendate_core::{ChangeSet, Code, Error, FileAction, FileMode, Handle, Op, OpOrder, Overlay, Result};
 use emendate_fs::{SafePath, shown};
@@ -48,7 +47,7 @@ impl RequestTree<'_> {
         let Relocation { step, from, to, ops, copied, mode } = relocation;
         let is_idle = from.absolute() == to.absolute() && ops.is_empty() && mode.is_none();
         // Beside other changes it is only superfluous.
-        if is_idle && self.targets.len() == 1 && path_exists(&self.call, from) {
+        if is_idle && self.targets.len() == 1 && self.call.path_exists(from) {
             return Err(emendate_core::refusals::moved_nowhere(&from.shown()));
         }
         if from.absolute() == to.absolute() {
@@ -87,7 +86,7 @@ impl RequestTree<'_> {
                 && !self.moved_away.contains_key(nth)
         });
         // An entry that an earlier step leaves there, or is yet to place there, is not affected by this one.
-        moves.next().map(|(nth, _)| nth).filter(|_| self.plan_at(path).is_none() && path_exists(&self.call, path))
+        moves.next().map(|(nth, _)| nth).filter(|_| self.plan_at(path).is_none() && self.call.path_exists(path))
     }
 
     /// Takes a file from its path; the remaining plan deletes it, unless it is copied.
