@@ -264,7 +264,7 @@ fn reword_advice(error: Error, args: &TextEditorInput) -> Error {
             return Error::new(error.code(), what)
                 .next(format!("View it again with {view}, then insert after the line by its current number."));
         }
-        Code::ReadRequired | Code::StaleUnknownTag | Code::StaleChanged | Code::ReadPartial => {
+        Code::ReadRequired | Code::StaleUnknownTag | Code::StaleChanged => {
             format!("View the file with {view}, then send this call again, as far as it still fits.")
         }
         Code::MatchAmbiguous => {
