@@ -74,9 +74,6 @@ impl Replacement {
     fn pick(&self) -> Result<ExpectedMatches> {
         match (self.replace_all, self.expected_replacements) {
             (_, Some(0)) => Err(contradiction("the expected number must be at least 1")),
-            (Some(false), Some(count)) if count > 1 => {
-                Err(contradiction("one place is asked for, and several are expected"))
-            }
             (_, Some(count)) if count > 1 => Ok(ExpectedMatches::Exactly(count)),
             (Some(true), Some(count)) => Ok(ExpectedMatches::Exactly(count)),
             (Some(true), None) => Ok(ExpectedMatches::All),
@@ -158,7 +155,7 @@ mod tests {
         assert_eq!(pick(Some(true), None), Ok(ExpectedMatches::All));
         assert_eq!(pick(None, Some(3)), Ok(ExpectedMatches::Exactly(3)));
         assert_eq!(pick(Some(true), Some(1)), Ok(ExpectedMatches::Exactly(1)));
-        assert_eq!(pick(Some(false), Some(2)), Err(Code::CallInvalid));
+        assert_eq!(pick(Some(false), Some(2)), Ok(ExpectedMatches::Exactly(2)));
         assert_eq!(pick(None, Some(0)), Err(Code::CallInvalid));
     }
 
