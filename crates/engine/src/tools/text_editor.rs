@@ -88,6 +88,7 @@ pub(crate) const TOOL: Tool = Tool {
             ("undo_edit", &["undo"]),
         ],
     }],
+    meant_empty: &["file_text", "old_str", "new_str", "insert_text"],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES, &LINES_READ],
     input: ToolInput::Own {
         run: text_editor,
