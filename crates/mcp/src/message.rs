@@ -118,6 +118,10 @@ fn call(mut object: Map<String, Value>, id: RequestId) -> InputLine {
     match params.remove("arguments") {
         None | Some(Value::Null) => {}
         Some(Value::Object(arguments)) => call = call.with_arguments(arguments),
+        // JSON in a text: the engine reads it, or answers in a way that the model sees.
+        Some(text @ Value::String(_)) => {
+            call = call.with_arguments(Map::from_iter([("arguments".to_owned(), text)]));
+        }
         Some(_) => return invalid_params("The arguments of tools/call are an object.", id),
     }
     // A person's answer to a question of the previous attempt.
@@ -146,4 +150,30 @@ fn take_field(key: &'static str, params: &mut Map<String, Value>) -> Option<Valu
 /// Returns the refusal of a call's parameters.
 fn invalid_params(what: &'static str, id: rmcp::model::RequestId) -> InputLine {
     InputLine::Fault(ErrorData::invalid_params(what, None), Some(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{InputLine, read};
+    use rmcp::model::{ClientJsonRpcMessage, ClientRequest};
+    use serde_json::{Value, json};
+
+    /// Returns the arguments of a call with these in its line; `None` for a fault.
+    fn arguments_of(given: &Value) -> Option<Value> {
+        let line = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": "read", "arguments": given } });
+        let InputLine::Message(message) = read(line.to_string().as_bytes()) else { return None };
+        let ClientJsonRpcMessage::Request(request) = *message else { panic!() };
+        let ClientRequest::CallToolRequest(call) = request.request else { panic!() };
+        Some(call.params.arguments.map_or(Value::Null, Value::Object))
+    }
+
+    #[test]
+    fn arguments_in_a_text_are_read_by_the_engine() {
+        let plain = json!({ "file_path": "/a" });
+        assert_eq!(arguments_of(&plain), Some(plain.clone()));
+        let text = Value::from(plain.to_string());
+        assert_eq!(arguments_of(&text), Some(json!({ "arguments": text })));
+        assert_eq!((arguments_of(&json!(null)), arguments_of(&json!([1]))), (Some(Value::Null), None));
+    }
 }

@@ -160,9 +160,10 @@ below; capitals, `_` and `-` never matter), numbers and truth values as text, a 
 arguments inside a field such as `arguments`, another spelling of a fixed word (`insertAfter`), and relative paths if
 there is one root. Fields that no tool has are ignored. Nothing is guessed: two spellings that contradict each other
 are refused before anything is read or written. A tool that changes files also refuses a misspelt field, a field of
-another tool, and a few words that ask for something else in other clients (`check`, `append`, `occurrence`). `null`,
-`false` and empty values ask for nothing; remarks (`description`) change nothing, and neither does a word for what the
-tool does anyway, such as the `command` `str_replace` for `edit`.
+another tool, and a few words that ask for something else in other clients (`check`, `append`, `occurrence`). `null`
+and empty values of optional fields ask for nothing, unless an empty text is one, such as a `new_string` that deletes;
+so do `false` and empty values of fields that the tool lacks. Remarks (`description`) change nothing, and neither does a
+word for what the tool does anyway, such as the `command` `str_replace` for `edit`.
 ";
 
 fn tools(_: &Repo) -> String {

@@ -64,16 +64,16 @@ impl Replacement {
         if find.old == text {
             return Err(same_texts(names, &describe_sameness(&self.old_string, &self.new_string)));
         }
-        let at = if find.old.is_empty() { Locator::Blank } else { Locator::Find(find) };
-        Ok(Op { at, text })
+        if find.old.is_empty() {
+            // The text of a new file is written as given; an existing file keeps its line ends.
+            return Ok(Op { at: Locator::Blank, text: self.new_string.clone() });
+        }
+        Ok(Op { at: Locator::Find(find), text })
     }
 
     fn pick(&self) -> Result<ExpectedMatches> {
         match (self.replace_all, self.expected_replacements) {
             (_, Some(0)) => Err(contradiction("the expected number must be at least 1")),
-            (Some(false), Some(count)) if count > 1 => {
-                Err(contradiction("one place is asked for, and several are expected"))
-            }
             (_, Some(count)) if count > 1 => Ok(ExpectedMatches::Exactly(count)),
             (Some(true), Some(count)) => Ok(ExpectedMatches::Exactly(count)),
             (Some(true), None) => Ok(ExpectedMatches::All),
@@ -155,8 +155,18 @@ mod tests {
         assert_eq!(pick(Some(true), None), Ok(ExpectedMatches::All));
         assert_eq!(pick(None, Some(3)), Ok(ExpectedMatches::Exactly(3)));
         assert_eq!(pick(Some(true), Some(1)), Ok(ExpectedMatches::Exactly(1)));
-        assert_eq!(pick(Some(false), Some(2)), Err(Code::CallInvalid));
+        assert_eq!(pick(Some(false), Some(2)), Ok(ExpectedMatches::Exactly(2)));
         assert_eq!(pick(None, Some(0)), Err(Code::CallInvalid));
+    }
+
+    #[test]
+    fn text_of_a_new_file_is_as_given() {
+        for text in ["a\r\nb\r\n", "\u{FEFF}a\n", "a\r"] {
+            let edit = Replacement { new_string: text.into(), ..Replacement::default() };
+            assert_eq!(edit.to_op().map(|op| (op.at, op.text)), Ok((Locator::Blank, text.to_owned())));
+        }
+        let nothing = Replacement { new_string: "\u{FEFF}".into(), ..Replacement::default() };
+        assert_eq!(nothing.to_op().unwrap_err().code(), Code::EditNoChange);
     }
 
     #[test]

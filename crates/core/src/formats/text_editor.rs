@@ -166,10 +166,8 @@ impl Format for TextEditor {
             ..
         } = read(input)?;
         let action_of = match command {
-            EditorCommand::Create => {
-                let text = normalize_text(&given("create", "file_text", file_text)?);
-                FileAction::whole_text(text, overwrite)
-            }
+            // The text is written as given, if the file does not exist.
+            EditorCommand::Create => FileAction::whole_text(given("create", "file_text", file_text)?, overwrite),
             EditorCommand::StrReplace => {
                 let old_string = given("str_replace", "old_str", old_str)?;
                 let new_string = new_str.unwrap_or_default();
@@ -180,8 +178,9 @@ impl Format for TextEditor {
             }
             EditorCommand::Insert => {
                 let line = given("insert", "insert_line", insert_line)?;
-                let text = insert_text.or(new_str).ok_or_else(|| missing("insert", INSERTED_TEXT))?;
-                single_edit(insertion(line, &text)?)
+                let is_text = |text: &String| !text.is_empty();
+                let text = insert_text.clone().filter(is_text).or(new_str).or(insert_text);
+                single_edit(insertion(line, &text.ok_or_else(|| missing("insert", INSERTED_TEXT))?)?)
             }
             EditorCommand::View | EditorCommand::UndoEdit => {
                 return Err(Error::new(Code::CallInvalid, "This command is not an edit.")
@@ -262,7 +261,7 @@ mod tests {
     #[test]
     fn every_command_is_a_file_action() {
         let write = action_of(json!({ "command": "create", "path": "/a", "file_text": "x\r\n" })).unwrap();
-        assert_eq!(write, FileAction::Write("x\n".to_owned()));
+        assert_eq!(write, FileAction::Write("x\r\n".to_owned()));
         let FileAction::Edit { ops, .. } =
             action_of(json!({ "command": "str_replace", "path": "/a", "old_str": "x" })).unwrap()
         else {
@@ -279,6 +278,9 @@ mod tests {
                 assert_eq!((line_edits::of(&ops[0]).unwrap().target, &*ops[0].text), (place, "x\n"));
             }
         }
+        let both = json!({ "command": "insert", "path": "/a", "insert_line": 1, "insert_text": "", "new_str": "x" });
+        let FileAction::Edit { ops, .. } = action_of(both).unwrap() else { panic!() };
+        assert_eq!(ops[0].text, "x\n");
     }
 
     #[test]

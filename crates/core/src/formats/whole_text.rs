@@ -224,8 +224,7 @@ pub(super) fn is_prose(extension: Option<&str>) -> bool {
 ///
 /// Errors: text that the encoding cannot represent.
 pub fn whole_change(now: &Snapshot, content: &str) -> Result<ChangeSet> {
-    let text = content.strip_prefix('\u{FEFF}').unwrap_or(content);
-    let op = Op { at: Locator::Whole, text: now.in_own_line_ends(text).into_owned() };
+    let op = Op { at: Locator::Whole, text: now.in_own_form(content).into_owned() };
     match resolve(now, &[op], OpOrder::Together, ResolveSettings::default()) {
         Ok(resolved) => Ok(resolved.changes),
         Err(error) if error.code() == Code::EditNoChange => Ok(ChangeSet::none(now)),

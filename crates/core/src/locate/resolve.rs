@@ -383,7 +383,7 @@ fn place(
     let found = match &op.at {
         Locator::Whole => exact_match(base, &op.text, whole),
         Locator::Exactly(span) => exact_match(base, &op.text, *span),
-        _ if op.fills() && base.text().trim().is_empty() => exact_match(base, &base.in_own_line_ends(&op.text), whole),
+        _ if op.fills() && base.text().trim().is_empty() => exact_match(base, &base.in_own_form(&op.text), whole),
         Locator::Blank => return Err(not_blank(base, &op.text)),
         Locator::Find(find) => find::find_in(index, find, &op.text, settings, literal)
             .or_else(|error| other_depth::find_elided(index, find, &op.text, settings).ok_or(error))

@@ -392,13 +392,15 @@ impl Snapshot {
         self.0.lost_end == LineEnd::Lf && memchr::memchr2(b'\n', b'\r', self.text().as_bytes()).is_none()
     }
 
-    /// Returns a new whole text with `\n` line ends, which are written as those of this version. A text for a version
-    /// without line ends keeps those that it was given with.
-    pub(crate) fn in_own_line_ends<'t>(&self, given: &'t str) -> Cow<'t, str> {
-        if !given.contains("\r\n") || self.has_no_line_ends() {
-            return Cow::Borrowed(given);
+    /// Returns a new whole text in the form of this version: its line ends are `\n`, which is written as the version's
+    /// own, and it has no byte order mark beside that of the version. A text for a version without line ends keeps
+    /// those that it was given with, and one for an empty version also its mark.
+    pub(crate) fn in_own_form<'t>(&self, given: &'t str) -> Cow<'t, str> {
+        let text = if self.raw().is_empty() { given } else { given.strip_prefix('\u{FEFF}').unwrap_or(given) };
+        if !text.contains("\r\n") || self.has_no_line_ends() {
+            return Cow::Borrowed(text);
         }
-        Cow::Owned(given.replace("\r\n", "\n"))
+        Cow::Owned(text.replace("\r\n", "\n"))
     }
 
     /// Encodes `new` (with `\n` line ends) as the replacement of `span` of the decoded text. The n-th line end is

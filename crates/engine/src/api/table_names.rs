@@ -17,7 +17,12 @@ pub(super) fn own_name<'f>(tool: &str, field: &'f str) -> &'f str {
 
 /// Returns the command of the text editor that does what this tool does.
 pub(super) fn editor_command(tool: &str) -> Option<String> {
-    (tool == "write").then(|| "the command create".to_owned())
+    let command = match tool {
+        "write" => "create",
+        "edit" => "str_replace",
+        _ => return None,
+    };
+    Some(format!("the command {command}"))
 }
 
 /// True for a field that a schema has, or has in an entry of `edits`.
@@ -41,6 +46,11 @@ impl Vocabulary for TableNames {
     fn field(&self, name: &str) -> Option<String> {
         let own = own_name(self.0.name, name);
         is_published(own, &self.0.schema()).then(|| own.to_owned())
+    }
+
+    fn field_of(&self, tool: &str, name: &str) -> Option<String> {
+        let is_command = self.0.name == EDITOR_TOOL && editor_command(tool).is_some();
+        if is_command { self.field(name) } else { Some(name.to_owned()) }
     }
 
     fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {

@@ -58,7 +58,7 @@ impl Tool {
         static KNOWN_FIELDS: LazyLock<Vec<OnceLock<KnownFields>>> =
             LazyLock::new(|| TOOLS.iter().map(|_| OnceLock::new()).collect());
         let row = TOOLS.iter().position(|tool| tool.name == self.name).unwrap_or_default();
-        KNOWN_FIELDS[row].get_or_init(|| KnownFields::new(TOOLS[row].schema()))
+        KNOWN_FIELDS[row].get_or_init(|| KnownFields::new(TOOLS[row].schema(), TOOLS[row].meant_empty))
     }
 
     /// Returns the JSON schema of its input, including descriptions.

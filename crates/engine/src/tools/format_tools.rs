@@ -42,6 +42,7 @@ Empty new_string deletes.",
         alias("edits", EDITS_NAMES),
     ],
     entry_aliases: REPLACEMENT_ALIASES,
+    meant_empty: &["old_string", "new_string", "edits", "start_line_text", "end_line_text", "new_text"],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES],
     input: ToolInput::Formats {
         formats: &[&replace::ReplaceFormat, &multi_edit::MultiEdit, &line_anchors::LineAnchors],
@@ -91,6 +92,7 @@ pub(crate) const EDIT_ANCHORS: Tool = Tool {
         field: "edit_type",
         words: &[("replace", &["update"]), ("insert_before", &[]), ("insert_after", &[]), ("delete", &["remove"])],
     }],
+    meant_empty: &["text"],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES],
     input: ToolInput::Formats { formats: &[&anchors::WordAnchors], also: &[] },
     ..Tool::ROW
@@ -148,6 +150,7 @@ pub(crate) const NOTEBOOK_EDIT: Tool = Tool {
         },
         FieldWords { field: "cell_type", words: &[("code", &[]), ("markdown", &["md"]), ("raw", &[])] },
     ],
+    meant_empty: &["new_source"],
     outputs: &[&CHANGED_FILE],
     input: ToolInput::Formats { formats: &[&notebook_edit::NotebookEdit], also: &[] },
 };

@@ -88,6 +88,7 @@ pub(crate) const TOOL: Tool = Tool {
             ("undo_edit", &["undo"]),
         ],
     }],
+    meant_empty: &["file_text", "old_str", "new_str", "insert_text"],
     outputs: &[&CHANGED_FILE, &SEVERAL_FILES, &LINES_READ],
     input: ToolInput::Own {
         run: text_editor,
@@ -264,7 +265,7 @@ fn reword_advice(error: Error, args: &TextEditorInput) -> Error {
             return Error::new(error.code(), what)
                 .next(format!("View it again with {view}, then insert after the line by its current number."));
         }
-        Code::ReadRequired | Code::StaleUnknownTag | Code::StaleChanged | Code::ReadPartial => {
+        Code::ReadRequired | Code::StaleUnknownTag | Code::StaleChanged => {
             format!("View the file with {view}, then send this call again, as far as it still fits.")
         }
         Code::MatchAmbiguous => {

@@ -64,6 +64,9 @@ pub struct Tool {
     pub entry_aliases: &'static [Alias],
     /// The fields whose value is one of a few words, except those of every edit.
     pub(crate) words: &'static [FieldWords],
+    /// The optional fields whose empty value has a meaning, such as an empty file, a deletion or a list without edits.
+    /// Every other optional field requests nothing if it is empty.
+    pub(crate) meant_empty: &'static [&'static str],
     /// The fields that the data of a reply may have, beside those of every reply.
     pub outputs: &'static [&'static OutputGroup],
     /// The fields of a call, and what carries it out.
@@ -85,6 +88,7 @@ impl Tool {
         aliases: &[],
         entry_aliases: &[],
         words: &[],
+        meant_empty: &[],
         outputs: &[],
         input: ToolInput::Formats { formats: &[], also: &[] },
     };

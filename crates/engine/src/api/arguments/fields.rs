@@ -8,19 +8,28 @@ use std::path::Path;
 #[derive(Debug)]
 pub(crate) struct KnownFields {
     pub(super) whole: Value,
+    /// The optional fields whose empty value has a meaning.
+    meant_empty: &'static [&'static str],
 }
 
 impl KnownFields {
-    pub(crate) fn new(schema: Map<String, Value>) -> KnownFields {
-        KnownFields { whole: Value::Object(schema) }
+    pub(crate) fn new(schema: Map<String, Value>, meant_empty: &'static [&'static str]) -> KnownFields {
+        KnownFields { whole: Value::Object(schema), meant_empty }
     }
 
     /// True if a call needs no normalization: its names are known, its values have the right types, and its paths are
     /// absolute.
     pub(super) fn fits(&self, input: &Value) -> bool {
-        // A call with both `edits` and `old_string` is always examined: it may contain empty or repeated fields.
-        let single = input.get("edits").is_none() || input.get("old_string").is_none();
-        input.is_object() && single && self.accepts(input, &self.whole, true)
+        input.is_object() && self.accepts(input, &self.whole, true)
+    }
+
+    /// True for a value that leaves an optional field of the object with this schema unset: null, or an empty text,
+    /// list or object where that has no meaning of its own. Strict schemas make models send every field.
+    pub(super) fn is_unset(&self, object: &Value, field: &str, value: &Value) -> bool {
+        is_nothing(value)
+            && !value.is_boolean()
+            && !required_fields(object).any(|required| required == field)
+            && (value.is_null() || !self.meant_empty.contains(&field))
     }
 
     pub(super) fn accepts(&self, value: &Value, schema: &Value, deep: bool) -> bool {
@@ -41,13 +50,12 @@ impl KnownFields {
                 let Some(known) = schema.get("properties").and_then(Value::as_object) else {
                     return has_type(schema, "object");
                 };
-                let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-                let mut required = required.filter_map(Value::as_str);
                 !deep
                     || (fields.iter().all(|(name, value)| {
                         known.get(name).is_some_and(|field| !value.is_null() && self.accepts(value, field, deep))
+                            && !self.is_unset(schema, name, value)
                             && !is_relative(name, value)
-                    }) && required.all(|name| fields.contains_key(name)))
+                    }) && required_fields(schema).all(|name| fields.contains_key(name)))
             }
         }
     }
@@ -67,6 +75,22 @@ impl KnownFields {
             schema = next;
         }
         schema
+    }
+}
+
+/// Returns the required fields of the object with this schema.
+pub(super) fn required_fields(schema: &Value) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// True for values that request nothing.
+pub(super) fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
     }
 }
 

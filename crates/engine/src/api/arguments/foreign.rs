@@ -4,8 +4,9 @@
 use crate::api::arguments::aliases::{
     DRY_RUN_NAMES, HARMLESS_FIELDS, MEANINGFUL_FIELDS, MEANINGFUL_IF_FALSE, normalize_name,
 };
+use crate::api::arguments::fields::is_nothing;
 use crate::api::arguments::join;
-use crate::api::arguments::reader::{ArgumentReader, UnusedReason, is_nothing};
+use crate::api::arguments::reader::{ArgumentReader, UnusedReason};
 use crate::api::tool_table::{TOOLS, tool_named};
 use crate::tools::tool::Tool;
 use emendate_core::{Advice, Code, Error, Phrase, Result};

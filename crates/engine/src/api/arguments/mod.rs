@@ -4,6 +4,7 @@
 pub(crate) mod aliases;
 pub(crate) mod fields;
 pub(crate) mod foreign;
+mod forms;
 pub(crate) mod reader;
 mod tool_fields;
 pub(crate) mod values;
@@ -43,7 +44,11 @@ impl Arguments {
         input: Value,
     ) -> Result<Arguments> {
         let schema = tool.known();
-        if schema.fits(&input) && !words::are_spelled_otherwise(tool, &input) && !has_other_meaning(tool, &input) {
+        if schema.fits(&input)
+            && !words::are_spelled_otherwise(tool, &input)
+            && !has_other_meaning(tool, &input)
+            && !forms::has_several(tool, &input)
+        {
             return Ok(Arguments { value: input, notes: Notes::new() });
         }
         let mut notes = Notes::new();

@@ -1,7 +1,7 @@
 //! Reading of the fields of one call: maps each name to its field and finds names that contradict each other.
 
 use crate::api::arguments::aliases::normalize_name;
-use crate::api::arguments::fields::{KnownFields, has_type};
+use crate::api::arguments::fields::{KnownFields, is_nothing, required_fields};
 use crate::api::arguments::{join, words};
 use crate::model::raw_path::PATH_FIELDS;
 use crate::tools::aliases::Alias;
@@ -102,16 +102,20 @@ impl<'a> ArgumentReader<'a> {
     }
 
     pub(super) fn call(&mut self, mut fields: Map<String, Value>) -> Result<Value> {
+        let known = self.known;
+        if self.tool.name == "edit" {
+            self.leave_out_cell(&mut fields);
+            self.leave_out_lines(&mut fields);
+        }
+        self.leave_out_unset(&mut fields, &known.whole, FieldLevel::Call);
         match self.tool.name {
             "read" => self.lines(&mut fields),
             "search" => self.is_expression(&mut fields),
             "text_editor" => self.editor(&mut fields),
             "notebook_edit" => self.cell(&mut fields),
-            "edit" => self.leave_out_cell(&mut fields),
             "edit_symbol" => self.new_name(&mut fields),
             _ => {}
         }
-        let known = self.known;
         let mut out = self.object(fields, &known.whole, "", FieldLevel::Call)?;
         if !self.entry.is_empty() {
             let entry = std::mem::take(&mut self.entry);
@@ -125,9 +129,7 @@ impl<'a> ArgumentReader<'a> {
         }
         self.same_file(&mut out)?;
         self.searched_path(&mut out);
-        if self.tool.name == "edit" {
-            self.single_or_list(&mut out);
-        }
+        self.leave_out_other_forms(&mut out);
         if !self.missing.is_empty() {
             let rest = self.missing.len().saturating_sub(MISSING_MAX);
             self.missing.truncate(MISSING_MAX);
@@ -140,38 +142,6 @@ impl<'a> ArgumentReader<'a> {
                 .fact("fields_missing", true));
         }
         Ok(Value::Object(out))
-    }
-
-    /// A call has either `edits` or the fields of a single edit. Removes the fields of the unused form if they are
-    /// empty.
-    fn single_or_list(&mut self, out: &mut Map<String, Value>) {
-        let unused: &[&str] = match (
-            is_empty_field(out, "edits"),
-            is_empty_field(out, "old_string") && is_empty_field(out, "new_string"),
-        ) {
-            (true, false) => &["edits", "order"],
-            (false, true) => &["old_string", "new_string", "replace_all"],
-            (false, false) => return self.repeated_edit(out),
-            _ => return,
-        };
-        for field in unused.iter().filter(|field| **field == "order" || is_empty_field(out, field)).collect::<Vec<_>>()
-        {
-            if let Some(value) = out.shift_remove(*field) {
-                self.leave_out(if is_nothing(&value) { UnusedReason::Empty } else { UnusedReason::OnlyInLists }, field);
-            }
-        }
-    }
-
-    /// Removes the texts of a call if the only entry of its list repeats them.
-    fn repeated_edit(&mut self, out: &mut Map<String, Value>) {
-        let texts = ["old_string", "new_string"];
-        let Some([only]) = out.get("edits").and_then(Value::as_array).map(Vec::as_slice) else { return };
-        if texts.iter().all(|field| out.contains_key(*field) && out.get(*field) == only.get(*field)) {
-            for field in texts {
-                out.shift_remove(field);
-            }
-            self.notes.push("old_string and new_string are also in edits; they were read once.".to_owned());
-        }
     }
 
     /// Replaces a word in another spelling by the standard word of its field.
@@ -198,14 +168,13 @@ impl<'a> ArgumentReader<'a> {
 
     pub(super) fn object(
         &mut self,
-        fields: Map<String, Value>,
+        mut fields: Map<String, Value>,
         schema: &'static Value,
         at: &str,
         level: FieldLevel,
     ) -> Result<Map<String, Value>> {
         let Some(known) = schema.get("properties").and_then(Value::as_object) else { return Ok(fields) };
-        let required: Vec<&str> =
-            schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        self.leave_out_unset(&mut fields, schema, level);
         let names: Vec<String> = fields.keys().map(|name| normalize_name(name)).collect();
         let is_list = |value: &&Value| {
             value.as_array().is_some_and(|items| !items.is_empty() && items.iter().all(Value::is_string))
@@ -215,15 +184,6 @@ impl<'a> ArgumentReader<'a> {
         let mut out = Map::new();
         for (name, value) in fields {
             match self.meaning(&name, &names, known, level) {
-                FieldRef::Field(field, _) if value.is_null() && !required.contains(&&*field) => {}
-                // An empty text for an optional number or choice means that the field is not set.
-                FieldRef::Field(field, _)
-                    if value == ""
-                        && !has_type(self.known.resolve_schema(&known[&field]), "string")
-                        && !required.contains(&&*field) =>
-                {
-                    self.leave_out(UnusedReason::Empty, &name);
-                }
                 FieldRef::Field(field, exact) => {
                     let value = self.value(value, &known[&field], &join(at, &field), Some(&field))?;
                     let value = self.word(value, &field, at);
@@ -248,7 +208,7 @@ impl<'a> ArgumentReader<'a> {
             }
         }
         if level == FieldLevel::Entry {
-            for field in required.iter().filter(|field| !out.contains_key(**field)) {
+            for field in required_fields(schema).filter(|field| !out.contains_key(*field)) {
                 if self.missing.len() >= MISSING_MAX {
                     self.missing.push(String::new());
                     continue;
@@ -260,6 +220,23 @@ impl<'a> ArgumentReader<'a> {
             }
         }
         Ok(out)
+    }
+
+    /// Leaves out the optional fields of an object that request nothing.
+    fn leave_out_unset(&mut self, fields: &mut Map<String, Value>, schema: &'static Value, level: FieldLevel) {
+        let Some(known) = schema.get("properties").and_then(Value::as_object) else { return };
+        if !fields.values().any(is_nothing) {
+            return;
+        }
+        let names: Vec<String> = fields.keys().map(|name| normalize_name(name)).collect();
+        fields.retain(|name, value| {
+            let FieldRef::Field(field, _) = self.meaning(name, &names, known, level) else { return true };
+            let is_unset = self.known.is_unset(schema, &field, value);
+            if is_unset && !value.is_null() {
+                self.leave_out(UnusedReason::Empty, name);
+            }
+            !is_unset
+        });
     }
 
     fn meaning(&self, name: &str, names: &[String], known: &Map<String, Value>, level: FieldLevel) -> FieldRef {
@@ -386,26 +363,10 @@ fn applies(row: &Alias, key: &str, names: &[String], known: &Map<String, Value>)
         && known.contains_key(row.field)
 }
 
-/// True if a field is missing or its value requests nothing.
-fn is_empty_field(out: &Map<String, Value>, field: &str) -> bool {
-    out.get(field).is_none_or(is_nothing)
-}
-
 fn contradiction(first: &str, second: &str, at: &str) -> Error {
     let place = if at.is_empty() { String::new() } else { format!("{at}: ") };
     Error::new(Code::CallInvalid, format!("{place}{first} and {second} are the same field with different values."))
         .next("Send only the one that is meant; nothing was changed.")
-}
-
-/// True for values that request nothing.
-pub(super) fn is_nothing(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        Value::Bool(true) | Value::Number(_) => false,
-    }
 }
 
 fn shortened(value: &Value) -> String {

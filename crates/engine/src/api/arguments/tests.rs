@@ -1,7 +1,7 @@
 use crate::api::arguments::{Arguments, normalize_name};
 use crate::api::tool_table::{TOOLS, tool};
 use emendate_core::Result;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::path::Path;
 
 fn read(name: &str, input: Value) -> Result<Arguments> {
@@ -60,6 +60,7 @@ fn calls_of_other_clients_are_accepted() {
         json!({"path": "/r/a", "old_lines": ["a"], "new_lines": ["b"], "replace_all": true}),
         json!({"filename": "./a", "search": "a", "replace": "b", "allow_multiple": "True"}),
         json!({"arguments": {"file": "/r/a", "oldText": "a", "newText": "b", "replace_all": true}}),
+        json!({"arguments": r#"{"file_path": "/r/a", "old_string": "a", "new_string": "b", "replace_all": true}"#}),
         json!(r#"{"file_path": "/r/a", "old_string": "a", "new_string": "b", "replace_all": true}"#),
         json!({"file_path": "/r/a", "filePath": "a", "old_string": "a", "new_string": "b", "replace_all": true, "id": "x"}),
     ] {
@@ -266,4 +267,96 @@ fn cells_are_named_by_values() {
     }
     let cell = json!({"file_path": "/r/a", "cell_number": 0, "new_source": "b", "old_string": "", "new_string": ""});
     assert_eq!(value("edit", cell), json!({"cell_number": 0, "new_source": "b", "notebook_path": "/r/a"}));
+}
+
+/// Returns the optional fields of an object with this schema.
+fn optional_fields(object: &Value) -> Vec<String> {
+    let required: Vec<&Value> = object["required"].as_array().into_iter().flatten().collect();
+    let fields = object["properties"].as_object().into_iter().flat_map(Map::keys);
+    fields.filter(|field| !required.iter().any(|other| *other == field.as_str())).cloned().collect()
+}
+
+#[test]
+fn an_empty_optional_field_requests_nothing() {
+    for tool in TOOLS {
+        let schema = Value::Object(tool.schema());
+        let example: Value = serde_json::from_str(tool.example).unwrap();
+        let fields = optional_fields(&schema).into_iter().filter(|field| example.get(field).is_none());
+        let fields: Vec<String> = fields.collect();
+        for empty in [json!(null), json!(""), json!([]), json!({})] {
+            let mut all = example.clone();
+            for field in &fields {
+                if !empty.is_null() && tool.meant_empty.contains(&&**field) {
+                    continue;
+                }
+                let mut input = example.clone();
+                input[field] = empty.clone();
+                all[field] = empty.clone();
+                assert_eq!(value(tool.name, input), example, "{}: {field} {empty}", tool.name);
+            }
+            assert_eq!(value(tool.name, all), example, "{}: {empty} in all fields", tool.name);
+        }
+        // Each field whose empty text has a meaning is one of the call, or of an entry.
+        let definitions = schema["$defs"].as_object().into_iter().flat_map(Map::values);
+        let fields: Vec<String> = definitions.chain([&schema]).flat_map(optional_fields).collect();
+        for field in tool.meant_empty {
+            assert!(fields.iter().any(|own| own == field), "{}: {field}", tool.name);
+        }
+    }
+}
+
+#[test]
+fn an_empty_optional_field_of_an_entry_requests_nothing() {
+    let text = json!({"old_string": "a", "new_string": "b"});
+    for (name, path, definition, entry) in [
+        ("edit", "file_path", "Replacement", text.clone()),
+        ("multi_edit", "file_path", "Replacement", text),
+        ("edit_anchors", "path", "Edit", json!({"anchor": "Table", "text": "x"})),
+        ("notebook_edit", "notebook_path", "OneCell", json!({"cell_number": 0, "new_source": "x"})),
+    ] {
+        let schema = Value::Object(tool(name).unwrap().schema());
+        let plain = json!({path: "/r/a", "edits": [entry]});
+        let fields = optional_fields(&schema["$defs"][definition]);
+        assert!(!fields.is_empty(), "{name}");
+        for field in fields.iter().filter(|field| entry.get(field).is_none()) {
+            for empty in [json!(null), json!(""), json!([]), json!({})] {
+                let mut input = plain.clone();
+                input["edits"][0][field] = empty;
+                assert_eq!(value(name, input.clone()), plain, "{input}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_call_is_in_the_form_that_has_content() {
+    let forms = [
+        json!({"old_string": "a", "new_string": ""}),
+        json!({"old_string": "", "new_string": "b"}),
+        json!({"edits": [{"old_string": "a", "new_string": "b"}]}),
+        json!({"start_line_text": "a", "end_line_text": "b", "new_text": ""}),
+        json!({"start_line_text": "a", "end_line_text": "b", "new_text": "c"}),
+    ];
+    let unused = json!({"old_string": "", "new_string": "", "replace_all": false, "expected_replacements": "", "at": "",
+        "line": "", "edits": [], "order": "together", "start_line_text": "", "end_line_text": "", "new_text": "",
+        "path_b64": "", "tag": "", "on_stale": ""});
+    for form in forms {
+        let mut input = unused.clone();
+        input.as_object_mut().unwrap().extend(form.as_object().unwrap().clone());
+        let mut read = value("edit", input);
+        // A switch of a single edit that is off stays.
+        read.as_object_mut().unwrap().retain(|_, value| *value != false);
+        assert_eq!(read, form);
+    }
+    // The order of one edit does not matter, with and without an empty list.
+    let single = json!({"file_path": "/r/a", "old_string": "a", "new_string": "b"});
+    let mut input = single.clone();
+    input["order"] = "together".into();
+    assert_eq!(value("edit", input), single);
+    let listed = json!({"notebook_path": "/r/a", "edits": [{"cell_number": 0, "new_source": ""}]});
+    let mut input = listed.clone();
+    for field in ["cell_id", "cell_number", "new_source", "cell_type", "edit_mode"] {
+        input[field] = "".into();
+    }
+    assert_eq!(value("notebook_edit", input), listed);
 }

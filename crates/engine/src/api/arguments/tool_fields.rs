@@ -1,7 +1,8 @@
 //! Fields that one tool reads in a way of its own: ranges of lines, the command of a text editor, numbers of cells.
 
 use crate::api::arguments::aliases::normalize_name;
-use crate::api::arguments::reader::{ArgumentReader, UnusedReason, is_nothing};
+use crate::api::arguments::fields::is_nothing;
+use crate::api::arguments::reader::{ArgumentReader, UnusedReason};
 use crate::api::arguments::words;
 use crate::tools::tool::Tool;
 use serde_json::{Map, Value, json};
@@ -130,6 +131,22 @@ impl ArgumentReader<'_> {
             }
             false
         });
+    }
+
+    /// Leaves out the empty fields of an edit by the first and the last line if it names none: an empty `new_text` alone
+    /// would be another spelling of `new_string`.
+    pub(super) fn leave_out_lines(&mut self, fields: &mut Map<String, Value>) {
+        let named = ["startlinetext", "endlinetext"].map(|name| field_named(fields, &[name]));
+        let mut named: Vec<String> = named.into_iter().flatten().collect();
+        if named.is_empty() || !named.iter().all(|name| is_nothing(&fields[name])) {
+            return;
+        }
+        named.extend(field_named(fields, &["newtext"]).filter(|name| is_nothing(&fields[name])));
+        for name in named {
+            if fields.shift_remove(&name).is_some_and(|value| !value.is_null()) {
+                self.leave_out(UnusedReason::Empty, &name);
+            }
+        }
     }
 
     /// Takes `new_name` as the text of a rename. With another action, it would be a text of a wrong kind.

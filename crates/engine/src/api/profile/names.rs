@@ -63,6 +63,11 @@ impl ToolViewNames {
         self.views().iter().find(|view| view.tool == tool)
     }
 
+    /// Returns the command that does what a tool does, in a call of the text editor.
+    fn command(&self, tool: &str) -> Option<String> {
+        self.view.filter(|view| view.tool == EDITOR_TOOL).and_then(|_| editor_command(tool))
+    }
+
     fn editor(&self) -> Option<&'static ToolView> {
         self.views().iter().find(|view| view.tool == EDITOR_TOOL)
     }
@@ -70,8 +75,7 @@ impl ToolViewNames {
 
 impl Vocabulary for ToolViewNames {
     fn tool(&self, name: &str) -> Option<String> {
-        let command = self.view.filter(|view| view.tool == EDITOR_TOOL).and_then(|_| editor_command(name));
-        command.or_else(|| self.find_view(name).map(|view| view.name.to_owned()))
+        self.command(name).or_else(|| self.find_view(name).map(|view| view.name.to_owned()))
     }
 
     fn field(&self, name: &str) -> Option<String> {
@@ -83,7 +87,7 @@ impl Vocabulary for ToolViewNames {
     }
 
     fn field_of(&self, tool: &str, name: &str) -> Option<String> {
-        self.find_view(tool)?.published(name)
+        if self.command(tool).is_some() { self.field(name) } else { self.find_view(tool)?.published(name) }
     }
 
     fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<String> {

@@ -1,5 +1,6 @@
 //! Files that changed since they were read: errors, and the requested alternatives to an error.
 
+use crate::context::history_stores::key;
 use crate::model::call_context::StalePolicy;
 use crate::model::raw_path;
 use crate::model::reply_limits::{LINE_CHARS_MAX, STALE_DIFF_BYTES_MAX, note_part};
@@ -9,12 +10,15 @@ use chrono::{DateTime, SecondsFormat};
 use emendate_core::advice::fill_empty_file;
 use emendate_core::carried_text::UnprovenEdit;
 use emendate_core::{
-    Advice, ChangeSet, Code, Conflict, Error, ErrorContext, Locator, MergeBase, Note, Op, Phrase, RebaseResult, Result,
-    Snapshot, Span, Splice, advice, explain, line_format,
+    Advice, ChangeSet, Code, Conflict, Error, ErrorContext, Handle, Locator, MergeBase, Note, Op, Phrase, RebaseResult,
+    Result, Snapshot, Span, Splice, advice, explain, line_format,
 };
 use emendate_fs::{FileMeta, SafePath};
 use emendate_history::{LineSet, Record, RecordOrigin};
 use serde_json::{Value, json};
+
+/// Maximum number of characters that a read puts around a line: its number or its word, and its end.
+const MARK_CHARS_MAX: usize = 32;
 
 const MODIFIED_MESSAGE: &str = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.";
 
@@ -25,7 +29,7 @@ impl EditedFile<'_> {
         if self.now.snapshot.is_sparse() {
             return changed_again(&self.path);
         }
-        let record = self.latest_record();
+        let record = self.base_record();
         let bytes =
             record.as_ref().and_then(|record| self.call.sessions(&self.path).bytes(record.content).ok().flatten());
         let seen = bytes.and_then(|bytes| self.call.decode(&self.path, bytes, None, "").ok());
@@ -34,13 +38,43 @@ impl EditedFile<'_> {
                 let theirs = ChangeSet::diff(&seen, &self.now.snapshot);
                 self.with_diff(ForeignChange { seen: &seen, theirs: &theirs }, record, changed_error(&self.path))
             }
-            None => changed_again(&self.path),
+            None => changed_error(&self.path).next(self.read_again()),
         }
     }
 
-    /// Returns what the session knows of the file; nothing if the store cannot tell.
-    fn latest_record(&self) -> Option<Record> {
-        self.call.latest_record(&self.path).ok().flatten()
+    /// Returns what the session knows of the version that the call is based on; nothing if the store cannot tell.
+    fn base_record(&self) -> Option<Record> {
+        match self.options.tag {
+            Some(Handle::Tag(tag) | Handle::Headed(_, tag)) => {
+                self.call.sessions(&self.path).by_tag(key(&self.path), tag).ok().flatten()
+            }
+            Some(Handle::Lines(..)) | None => self.call.latest_record(&self.path).ok().flatten(),
+        }
+    }
+
+    /// Returns the advice to send the edit again after what the error shows. The tag of the call names the old version.
+    fn shown_above(&self) -> Advice {
+        let plain = shown_above(&self.path, "the text");
+        match self.options.tag {
+            Some(Handle::Tag(_)) => {
+                let tag = self.now.snapshot.id().tag().to_string();
+                let again = "Send the edit again, based on the text as it is now (shown above), with ";
+                advice![again, Phrase::Set("tag", tag.into()), Phrase::CountsAsRead, "."].or(plain)
+            }
+            _ => plain,
+        }
+    }
+
+    /// Returns the advice to read the file and to send the edit again.
+    fn read_again(&self) -> Advice {
+        let plain = read_again(&self.path);
+        match self.options.tag {
+            Some(Handle::Tag(_)) => {
+                let read = raw_path::read(&self.path, Value::Null);
+                advice!["Call ", read, ", then send the edit again without ", Phrase::Field("tag"), "."].or(plain)
+            }
+            _ => plain,
+        }
     }
 
     /// Marks lines that an error has just shown as known; returns a note if that failed.
@@ -66,7 +100,7 @@ impl EditedFile<'_> {
         let (held, all) = explain::held_lines(&hunks);
         note_part(error.parts().data, "diff", "lines", held, all);
         if diff.cut {
-            return error.next(read_again(&self.path));
+            return error.next(self.read_again());
         }
         // Known lines remain known if they did not change, and the hunks show the rest.
         let known = record.filter(|record| record.content == seen.id()).map_or_else(LineSet::none, |it| it.lines);
@@ -74,7 +108,7 @@ impl EditedFile<'_> {
         lines.union(&base::of_ranges(&diff.lines));
         let unkept = self.mark_shown(lines);
         error
-            .next(unkept.map_or_else(|| shown_above(&self.path, "the text"), Advice::from))
+            .next(unkept.map_or_else(|| self.shown_above(), Advice::from))
             .fact("tag", self.now.snapshot.id().tag().to_string())
     }
 
@@ -88,7 +122,7 @@ impl EditedFile<'_> {
 
     /// Creates the error for an edit that was placed in the version that the caller saw, but has no certain place now.
     pub(crate) fn not_carried(&self, base: ForeignChange<'_>, why: String) -> Error {
-        self.with_diff(base, self.latest_record(), changed_error(&self.path).evidence(why))
+        self.with_diff(base, self.base_record(), changed_error(&self.path).evidence(why))
     }
 
     /// Creates the error for changes of the same lines on both sides.
@@ -114,7 +148,7 @@ impl EditedFile<'_> {
                 |it| json!({ "op": it.op, "line": seen.lines().line_of(seen.text(), seen.to_text(it.theirs.start())) }),
             )
             .collect();
-        self.with_choices(self.with_diff(base, self.latest_record(), error.fact("conflicts", list)))
+        self.with_choices(self.with_diff(base, self.base_record(), error.fact("conflicts", list)))
     }
 
     /// Adds the choices of the caller, if the call asks for them.
@@ -139,6 +173,31 @@ impl EditedFile<'_> {
         .about(ErrorContext::AlreadyApplied)
         .fact("edits", rebased.already_made.clone())
         .fact("tag", self.now.snapshot.id().tag().to_string())
+    }
+
+    /// Creates the error for a whole-file write over lines that were never shown.
+    pub(crate) fn partly_read(&self, now: &Snapshot, shown: &LineSet) -> Error {
+        let missing = shown.missing(now.lines().count(now.text()) as u64);
+        let ranges: Vec<String> = missing.iter().take(10).map(|(from, to)| format!("{from}-{to}")).collect();
+        let (from, to) = missing.first().copied().unwrap_or((1, 1));
+        if let Some((line, _)) = missing.iter().find(|(from, to)| from == to && too_long(now, *from)) {
+            return Error::new(Code::ReadPartial, "File has not been read yet as a whole, and cannot be.")
+                .evidence(format!("Line {line} is too long to be shown whole."))
+                .next(Advice::named("Change the part you know with {edit()}.").or("Change only the part you know."));
+        }
+        let limit = lines_in_one_read(now, from, to, self.call.reply_limits().read);
+        let rest = || raw_path::read(&self.path, json!({ "offset": from, "limit": limit }));
+        Error::new(
+            Code::ReadPartial,
+            "File has not been read yet as a whole. Read the rest first before replacing all of it.",
+        )
+        .evidence(format!("Not shown in this version: lines {}.", ranges.join(", ")))
+        .next(advice!["Call ", rest(), ", or change the part you know with ", Phrase::Tool("edit"), "."].or(advice![
+            "Call ",
+            rest(),
+            ", or change only the part you know."
+        ]))
+        .fact("missing", missing.iter().map(|(from, to)| json!([from, to])).collect::<Vec<Value>>())
     }
 }
 
@@ -273,28 +332,17 @@ pub(crate) fn with_markers(seen: &Snapshot, mine: &ChangeSet, now: &Snapshot) ->
     Ok(emendate_core::merge_with_markers(seen.text(), ours.text(), now.text()))
 }
 
-/// Creates the error for a whole-file write over lines that were never shown.
-pub(crate) fn partly_read(path: &SafePath, now: &Snapshot, shown: &LineSet) -> Error {
-    let missing = shown.missing(now.lines().count(now.text()) as u64);
-    let ranges: Vec<String> = missing.iter().take(10).map(|(from, to)| format!("{from}-{to}")).collect();
-    let (from, to) = missing.first().copied().unwrap_or((1, 1));
-    if let Some((line, _)) = missing.iter().find(|(from, to)| from == to && too_long(now, *from)) {
-        return Error::new(Code::ReadPartial, "File has not been read yet as a whole, and cannot be.")
-            .evidence(format!("Line {line} is too long to be shown whole."))
-            .next(Advice::named("Change the part you know with {edit()}.").or("Change only the part you know."));
-    }
-    let rest = || raw_path::read(path, json!({ "offset": from, "limit": to - from + 1 }));
-    Error::new(
-        Code::ReadPartial,
-        "File has not been read yet as a whole. Read the rest first before replacing all of it.",
-    )
-    .evidence(format!("Not shown in this version: lines {}.", ranges.join(", ")))
-    .next(advice!["Call ", rest(), ", or change the part you know with ", Phrase::Tool("edit"), "."].or(advice![
-        "Call ",
-        rest(),
-        ", or change only the part you know."
-    ]))
-    .fact("missing", missing.iter().map(|(from, to)| json!([from, to])).collect::<Vec<Value>>())
+/// Counts the lines from `from` to `to` that a read certainly shows in one reply of `room` characters; at least one.
+fn lines_in_one_read(now: &Snapshot, from: u64, to: u64, room: usize) -> usize {
+    let number = |line: u64| usize::try_from(line).unwrap_or(usize::MAX);
+    let span = now.lines().span_of(now.text(), number(from), number(to));
+    let mut left = room;
+    let fits = now.text()[span.range()].split_inclusive('\n').take_while(|line| {
+        let rest = left.checked_sub(line.chars().count() + MARK_CHARS_MAX);
+        left = rest.unwrap_or(0);
+        rest.is_some()
+    });
+    fits.count().max(1)
 }
 
 pub(crate) fn too_long(now: &Snapshot, line: u64) -> bool {

@@ -8,7 +8,6 @@ use crate::pipeline::plan::edit::{carry_over, empty_file_text};
 use crate::pipeline::plan::elided::plan_elided;
 use crate::pipeline::plan::file_plan::{FilePlan, without_ops};
 use crate::pipeline::plan::placement::{self, EditedFile, OrderedOps, PlacedEdits, PlacementStrategy, SeenVersion};
-use crate::pipeline::plan::stale;
 use crate::session::base::{KnownLines, find_base};
 use emendate_core::whole_text::{WholeText, WrittenText, new_file_change, whole_change};
 use emendate_core::{Error, Locator, MergeBase, Notes, Op, OpOrder, Result, Snapshot, normalize_text};
@@ -94,7 +93,7 @@ impl PlacementStrategy for WholePlacement<'_> {
         let now = &file.now.snapshot;
         let missing = lines.missing(now.lines().count(now.text()) as u64);
         if !missing.is_empty() && !file.call.caller.allows_unread() {
-            return Err(stale::partly_read(&file.path, now, &lines));
+            return Err(file.partly_read(now, &lines));
         }
         Ok(PlacedEdits::new(without_ops(whole_change(now, self.content)?), LineSet::all()))
     }
@@ -102,7 +101,7 @@ impl PlacementStrategy for WholePlacement<'_> {
     fn in_seen(&mut self, file: &EditedFile<'_>, seen: &Snapshot, lines: LineSet) -> Result<PlacedEdits> {
         let missing = lines.missing(seen.lines().count(seen.text()) as u64);
         if !missing.is_empty() {
-            return Err(stale::partly_read(&file.path, seen, &lines));
+            return Err(file.partly_read(seen, &lines));
         }
         let op = Op { at: Locator::Whole, text: normalize_text(self.content) };
         let base = SeenVersion { snapshot: seen, lines, of: MergeBase::Seen };

@@ -91,6 +91,7 @@ would make the file unparsable is refused.",
             ("rename", &[]),
         ],
     }],
+    meant_empty: &["text"],
     outputs: &[&CHANGED_FILE],
     input: ToolInput::new(edit_symbol, || {
         vec![schema_for!(EditSymbolInput), schema_for!(RawPath), schema_for!(OptionFields)]
