@@ -195,7 +195,6 @@ pub(crate) const SYMBOLS_AND_PROBLEMS: OutputGroup = OutputGroup {
         text("filePath", "The file, absolute."),
         text("path_b64", "The bytes of its path in base64, where the path is not UTF-8."),
         text("language", "Its language."),
-        text("tag", "The version of the file."),
         list("symbols", "One entry a symbol: name, kind, path, first, last, above, depth."),
         list("files", "One entry a file: filePath and diagnostics."),
         number("problems", "The number of problems."),

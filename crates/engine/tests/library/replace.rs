@@ -58,6 +58,19 @@ fn quadratic_expression_ends_with_the_budget() {
     assert_eq!(fixture.get("a"), "a".repeat(300_000));
 }
 
+/// A tag counts as proof that its version was read.
+#[test]
+fn only_files_that_were_read_get_tags() {
+    let fixture = EngineFixture::trusted(Config::default());
+    let path = fixture.put("a.rs", "fn old() {}\n");
+    let tag = |reply: emendate::Reply| reply.to_json()["data"]["files"][0]["tag"].clone();
+    assert_eq!(tag(words(&fixture)), Value::Null);
+    let outline = fixture.call("outline", json!({ "file_path": path })).to_json();
+    assert_eq!((&outline["data"]["language"], &outline["data"]["tag"]), (&json!("rust"), &Value::Null));
+    ok(&fixture.call("read", json!({ "file_path": path })));
+    assert!(tag(replace(&fixture, json!({ "old_string": "new", "new_string": "newer" }))).is_string());
+}
+
 #[test]
 fn empty_matches_are_between_characters() {
     let fixture = EngineFixture::trusted(Config::default());

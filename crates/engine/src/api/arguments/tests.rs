@@ -68,6 +68,10 @@ fn calls_of_other_clients_are_accepted() {
         assert_eq!(read.value, wanted, "{input}");
         assert!(!read.notes.is_empty(), "{input}");
     }
+}
+
+#[test]
+fn lists_and_forms_of_other_clients_are_accepted() {
     let edits = json!([{"old_string": "a", "new_string": "b"}]);
     for given in [
         json!([{"oldString": "a", "newString": "b", "filePath": "/r/a"}]),

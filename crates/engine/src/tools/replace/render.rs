@@ -133,7 +133,8 @@ fn file_data(receipt: &Receipt, places: usize) -> Value {
     let path = &receipt.plan.path;
     let data = json!({ "filePath": path.shown(), "replacements": places });
     let mut file = raw_path::file_json(path.absolute(), data);
-    if let Some((content, _)) = &receipt.written {
+    // A call that names the tag of a version counts as one that has seen its text.
+    if let Some((content, _)) = receipt.written.as_ref().filter(|_| !receipt.plan.seen.unseen) {
         file["tag"] = content.tag().to_string().into();
     }
     if let Some(diagnosis) = &receipt.diagnosis {

@@ -60,13 +60,13 @@ struct FileOutline {
     symbols: Vec<Value>,
     notes: Vec<String>,
     language: &'static str,
-    tag: String,
 }
 
 impl FileOutline {
     fn to_json(&self, path: &SafePath) -> Value {
-        let FileOutline { symbols, notes, language, tag, .. } = self;
-        json!({ "filePath": path.shown(), "language": language, "tag": tag, "symbols": symbols, "notes": notes })
+        let FileOutline { symbols, notes, language, .. } = self;
+        // No tag: a call that names the tag of a version counts as one that has seen its text.
+        json!({ "filePath": path.shown(), "language": language, "symbols": symbols, "notes": notes })
     }
 }
 
@@ -218,7 +218,6 @@ fn outline_file(call: Call<'_>, path: &SafePath, opened: &LoadedFile, most: usiz
         symbols: outline.symbols.iter().take(most).map(symbol_json).collect(),
         notes,
         language: language.name(),
-        tag: opened.snapshot.id().tag().to_string(),
     })
 }
 

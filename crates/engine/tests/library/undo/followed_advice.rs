@@ -6,6 +6,7 @@ use emendate::{CallContext, Reply};
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 /// Lines of the file, with others between them.
 const LINES: usize = 3;
@@ -64,9 +65,9 @@ impl AdvisedPlay {
 
     fn call(&mut self, session: usize, tool: &str, input: Value) {
         let caller = session_of(session);
-        self.story += &format!("\n{session} {tool} {input}");
+        let _ = write!(self.story, "\n{session} {tool} {input}");
         let reply = self.fixture.call(&caller, tool, input);
-        self.story += &format!(" -> {}\n{}", code(&reply), reply.text());
+        let _ = write!(self.story, " -> {}\n{}", code(&reply), reply.text());
         if code(&reply) == "ok" && !name_of(&reply).is_empty() {
             self.operations.push(name_of(&reply));
         }
@@ -115,7 +116,7 @@ impl AdvisedPlay {
                 let Some(old) = current_line(&text, *line) else { return };
                 let new = format!("line {line}: {value}\n");
                 self.fixture.put(self.name(), &text.replacen(&old, &new, 1));
-                self.story += &format!("\nothers {new}");
+                let _ = write!(self.story, "\nothers {new}");
             }
             Step::Checkout(line) => {
                 let old = current_line(&first_version(), *line).unwrap();
