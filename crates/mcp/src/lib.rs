@@ -11,7 +11,7 @@
 //!   method, -32602 an unknown tool or parameters of the wrong shape.
 //! - Machine data is in the result's `_meta` under [`DATA_KEY`], where models do not pay for it.
 //! - The calls of one session that change something take effect in the order in which they arrived, and a call that
-//!   reads sees all of them that arrived before it.
+//!   reads sees all of them that arrived before it, unless they take longer than five seconds.
 //! - No line of input ends or blocks the server; the end of input does, after the calls in flight are done.
 
 mod approval;

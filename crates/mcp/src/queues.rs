@@ -6,17 +6,22 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
+use tokio::time::timeout;
+
+/// How long a call that reads waits for changes. Calls of one turn need less; behind a slow hook, it goes ahead.
+const READ_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// The queues of all sessions that have calls.
 #[derive(Default)]
 pub(crate) struct SessionQueues(Mutex<HashMap<String, Arc<RwLock<()>>>>);
 
 impl SessionQueues {
-    /// Waits until the changes of this session that arrived before are done. The place in the queue is taken when the
-    /// returned future is polled first.
-    pub(crate) async fn read_turn(&self, session: &str) -> OwnedRwLockReadGuard<()> {
-        self.queue(session).read_owned().await
+    /// Waits until the changes of this session that arrived before are done; `None` if that takes too long. The place in
+    /// the queue is taken when the returned future is polled first.
+    pub(crate) async fn read_turn(&self, session: &str) -> Option<OwnedRwLockReadGuard<()>> {
+        timeout(READ_WAIT_MAX, self.queue(session).read_owned()).await.ok()
     }
 
     /// Waits until all calls of this session that arrived before are done. The place in the queue is taken when the

@@ -417,7 +417,7 @@ async fn calls_of_a_session_take_effect_in_their_order() {
     let mut client = Client::new("default", false, None);
     let path = client.path("a.txt");
     client.call("write", json!({ "file_path": path, "content": "<0>\n" })).await;
-    for n in 0..40 {
+    for n in 0..20 {
         let (old, new) = (format!("<{n}>"), format!("<{}>", n + 1));
         let edit = json!({ "file_path": path, "old_string": old, "new_string": new });
         for (name, arguments) in [("edit", edit), ("read", json!({ "file_path": path }))] {
@@ -429,7 +429,7 @@ async fn calls_of_a_session_take_effect_in_their_order() {
     }
     let kept = std::mem::replace(&mut client.root, tempfile::tempdir().unwrap());
     let answers = client.end().await;
-    assert_eq!(answers.len(), 80);
+    assert_eq!(answers.len(), 40);
     for answer in &answers {
         let id = answer["id"].as_u64().unwrap() - 1000;
         assert_eq!(answer["result"]["isError"], false, "{answer}");
