@@ -245,7 +245,7 @@ fn lines_added_at_the_same_place_are_in_conflict_on_request() {
         ("a\nother\nB\nc\n", true),
         // Another place, changes and deletions of neighbours, and the same change.
         ("a\nb\nother\nc\nother\n", false),
-        ("A\nB\nc\n", false),
+        ("A\nb\nc\n", false),
         ("b\nc\n", false),
         ("a\nc\n", false),
         ("a\nnew\nb\nc\n", false),
