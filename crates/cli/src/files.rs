@@ -72,10 +72,31 @@ impl ToolCall {
     }
 }
 
+/// The fields whose empty value is a text of its own: to be filled, written or searched for.
+const TEXT_FIELDS: &[&str] = &[
+    "old_string", "new_string", "content", "text", "input", "pattern", "new_text", "new_source", "start_line_text",
+    "end_line_text",
+];
+
+/// Refuses an empty value of an option: in a script, it comes from a variable that is not set. The engine takes it for an
+/// option that was not given, as models mean it.
+///
+/// Errors: `call.invalid`.
+fn check_filled(ask: &ToolCall) -> Result<()> {
+    let may_be_empty =
+        |field: &str| TEXT_FIELDS.contains(&field) && (ask.tool, field) != ("replace_in_files", "old_string");
+    let Some((field, _)) = ask.fields.iter().find(|(field, value)| *value == "" && !may_be_empty(field)) else {
+        return Ok(());
+    };
+    let name = Flags::of(ask.tool, ask.as_json).field(field).unwrap_or_else(|| "an argument".to_owned());
+    Err(usage(&format!("The value of {name} is empty."), "Give a value; an option can be omitted instead."))
+}
+
 /// Calls the tool and shows the reply; returns the exit status.
 pub(crate) fn run(context: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     let seed = ask.as_ref().ok().and_then(|ask| tool(ask.tool)).map_or(SeedCodes::None, |tool| tool.seed);
     let opened = ask.and_then(|mut ask| {
+        check_filled(&ask)?;
         let path = ask.path.take().map(|(key, path)| spelled(ask.tool, key, context.absolute(&path)?));
         Ok((path.transpose()?, ask, context.open()?))
     });

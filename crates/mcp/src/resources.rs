@@ -69,7 +69,8 @@ fn file_template(name: &str, moment: OperationSide) -> ResourceTemplate {
 
 /// Reads the resource of a URI.
 pub(crate) fn read(engine: &Engine, caller: &CallContext, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let Some(rest) = uri.strip_prefix(URI_PREFIX) else {
+    // An empty id would be one that was not given.
+    let Some(rest) = uri.strip_prefix(URI_PREFIX).filter(|rest| !rest.is_empty()) else {
         return Err(not_found(uri, format!("There is no resource {}.", clip(uri))));
     };
     let (id, tail) = rest.split_once('/').map_or((rest, None), |(id, tail)| (id, Some(tail)));

@@ -89,8 +89,7 @@ impl ReplaceQuery {
             (Some(_), Some(_)) => Err(invalid("old_string and pattern are both given.", "Give one of them.")),
             (None, None) => Err(invalid(
                 "The text to replace is missing.",
-                Advice::named("Give {old_string} for plain text, or {pattern} with {regex} set.")
-                    .or("Give the text to replace."),
+                Advice::named("Give {old_string} for plain text, or {pattern} with {regex} set."),
             )),
         }
     }
