@@ -268,6 +268,15 @@ fn edit_that_came_back_with_an_undone_rewind_is_rewound() {
     play(&[Mark, Edit(0), Turn, Rewind(0), Edit(1), UndoTurn, Rewind(0), Undo, Redo, Redo, Rewind(0)]);
 }
 
+/// The rewind to the second mark brings back an edit from before operations that the rewind to the last mark takes back:
+/// its lines are as at that mark only if all of them are undone.
+#[test]
+fn rewind_after_a_rewind_to_an_older_mark_finds_the_version_of_its_mark() {
+    use Act::{Edit, Mark, Redo, Rewind, UndoOne, UndoTurn};
+    let first = [Mark, Edit(1), Rewind(0), Redo, Edit(0), Mark, UndoOne(1), Edit(0), Edit(0), Mark];
+    play(&[&first[..], &[Edit(0), UndoTurn, Edit(0), Mark, Rewind(2), Rewind(0)]].concat());
+}
+
 proptest! {
     #![proptest_config(few_cases(300))]
 

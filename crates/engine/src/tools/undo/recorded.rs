@@ -59,8 +59,8 @@ impl<'a> RecordedChanges<'a> {
     }
 
     /// Returns the version to which the undo of these operations leads, if it was there before: the same edits were in
-    /// effect then. `None` also if not all of these are known: another program wrote the file in between, or there are
-    /// too many.
+    /// effect then. One before these operations comes first. `None` also if not all of these are known: another program
+    /// wrote the file in between, or there are too many.
     pub(super) fn version_without(&self, undone: &[LogEntry]) -> Option<FileState> {
         let is_undone = |entry: &LogEntry| undone.iter().any(|it| it.id == entry.id);
         let is_recorded = |entry: &LogEntry| self.changes.iter().any(|it| it.entry.id == entry.id);
@@ -74,7 +74,8 @@ impl<'a> RecordedChanges<'a> {
         let will_be = |edit: OperationId| after.get(&edit).copied().unwrap_or_else(|| effects.is_in_effect(edit));
         let is_as_at =
             |moment: u64| self.edits.iter().all(|edit| will_be(*edit) == effects.was_in_effect(*edit, moment));
-        self.changes[oldest..].iter().find(|it| is_as_at(it.entry.id.number - 1))?.file.before
+        let (newer, older) = self.changes.split_at(oldest);
+        older.iter().chain(newer.iter().rev()).find(|it| is_as_at(it.entry.id.number - 1))?.file.before
     }
 
     /// Returns the operation that put the oldest edit into effect that was undone after a later operation, which is in
