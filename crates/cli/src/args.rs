@@ -420,7 +420,7 @@ pub(crate) struct ApplyArgs {
     pub(crate) allow_invalid: bool,
     #[command(flatten)]
     pub(crate) confirm: ConfirmArgs,
-    /// Apply the edits that can be applied, and write the others to this file
+    /// Apply the edits that can be applied, and write the others to this new file
     #[arg(long, value_name = "FILE")]
     pub(crate) reject_file: Option<PathBuf>,
     #[command(flatten)]

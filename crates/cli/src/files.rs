@@ -8,6 +8,7 @@ use crate::context::CliContext;
 use crate::flags::Flags;
 use crate::listing::ListingColors;
 use crate::output::ChangeView;
+use crate::reject_file::RejectFile;
 use crate::{approval, git_patch, input, line_slice, output, pager, progress, signals, styled};
 use data_encoding::BASE64;
 use emendate::core::formats::detect::without_mark;
@@ -35,7 +36,7 @@ pub(crate) struct ToolCall {
     finds: bool,
     /// The edit, or the list of edits, came as JSON.
     as_json: bool,
-    /// The file for rejected edits.
+    /// The new file for rejected edits.
     reject_file: Option<PathBuf>,
     /// The exit status is 1 if an edit was skipped.
     whole: bool,
@@ -100,7 +101,12 @@ pub(crate) fn run(context: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
         let path = ask.path.take().map(|(key, path)| spelled(ask.tool, key, context.absolute(&path)?));
         Ok((path.transpose()?, ask, context.open()?))
     });
-    let (path, mut ask, engine) = match opened {
+    let opened = opened.and_then(|(path, ask, engine)| {
+        let is_dry = context.global.dry_run || ask.fields.get("dry_run").is_some_and(|it| *it == true);
+        let reject_file = ask.reject_file.as_deref().filter(|_| !is_dry).map(RejectFile::create).transpose()?;
+        Ok((path, ask, engine, reject_file))
+    });
+    let (path, mut ask, engine, reject_file) = match opened {
         Ok(all) => all,
         Err(error) => {
             return output::reply(context, &Reply::refusal(error, seed), ChangeView::Diff, &ListingColors::default());
@@ -122,10 +128,7 @@ pub(crate) fn run(context: &CliContext<'_>, ask: Result<ToolCall>) -> u8 {
     if ask.tool == "history" && ask.view == ChangeView::Diff && !context.global.json && !io::stdout().is_terminal() {
         git_patch::complete(&engine, &context.caller(), &input, &mut reply);
     }
-    let rejected = match ask.reject_file {
-        Some(file) if !context.global.dry_run => keep_rejected(&file, &reply),
-        _ => Ok(()),
-    };
+    let rejected = reject_file.map_or(Ok(()), |file| file.keep(&reply));
     let colors = listing_colors(context, &engine, ask.tool, &input, &reply);
     let mut status = output::reply(context, &reply, ask.view, &colors);
     if ask.tool == "convert" && !context.global.json {
@@ -189,15 +192,6 @@ fn has_count(reply: &Reply, key: &str) -> bool {
 /// True if edits could not be applied.
 fn left_out(reply: &Reply) -> bool {
     reply.result.as_ref().is_ok_and(|answer| answer.data.contains_key("rejected"))
-}
-
-/// Writes rejected edits to the file that the command line names for them.
-fn keep_rejected(file: &Path, reply: &Reply) -> Result<()> {
-    let rejected = reply.result.as_ref().ok().and_then(|answer| answer.data.get("rejected")?.as_str());
-    let Some(text) = rejected else { return Ok(()) };
-    std::fs::write(file, text).map_err(|error| crate::io_error(&shown(file), &error))?;
-    output::note(&format!("what could not be applied is in {}", shown(file)));
-    Ok(())
 }
 
 /// Returns the field for a path, and its text: bytes in base64 if it is not UTF-8 and the tool accepts that.
@@ -436,7 +430,8 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<ToolCall> {
         .put("match", args.matching.r#match.clone());
     let ask = ToolCall::new("apply", "directory", args.text.directory.clone().unwrap_or_default(), fields);
     let view = if args.check { ChangeView::Summary } else { ChangeView::Diff };
-    Ok(ToolCall { long: true, view, reject_file: args.reject_file.clone(), whole: patch.reject, ..ask })
+    let whole = patch.reject || args.reject_file.is_some() || args.check;
+    Ok(ToolCall { long: true, view, reject_file: args.reject_file.clone(), whole, ..ask })
 }
 
 /// Builds the input of `convert`.

@@ -283,7 +283,7 @@ pub(crate) const TOOLS: &str = "\
 Examples:
   emend tools
   emend tools edit
-  emend tools --json --profile claude     for the tools array of a model's API";
+  emend tools --json --profile claude     as tools/list of MCP has them";
 
 pub(crate) const TOUR: &str = "\
 Runs four commands on a small file in a new directory below the one for temporary files. The

@@ -45,6 +45,7 @@ mod probe;
 mod programs;
 mod progress;
 mod questions;
+mod reject_file;
 mod relative_names;
 mod remarks;
 mod requests;

@@ -43,8 +43,14 @@ impl BulkArgs {
 
     /// The work on each row.
     ///
-    /// Errors: `call.invalid` for a measure or a format that does not exist.
+    /// Errors: `call.invalid` for a measure or a format that does not exist, and for options of other work.
     fn task(&self) -> Result<(BulkTask, ApplyOptions)> {
+        if self.to.is_some() && !matches!(&*self.work, "diff" | "convert") {
+            return Err(usage("`--to` is the format of `--do diff` and `--do convert`.", "Omit one of them."));
+        }
+        if self.tier_penalty != 0.0 && self.work != "reward" {
+            return Err(usage("`--tier-penalty` belongs to `--do reward`.", "Omit it, or add --do reward."));
+        }
         let format: Option<Arc<str>> = self.format.as_deref().map(Arc::from);
         let to: Option<Arc<str>> = self.to.as_deref().map(Arc::from);
         let task = match (&*self.work, to) {
@@ -92,6 +98,10 @@ pub(crate) fn run(args: &BulkArgs, global: &GlobalArgs) -> Result<u8> {
             "`-` names no file: bulk may have to continue a file of results.",
             "Name a file of rows (/dev/stdin is standard input), and with -o a file for the results.",
         ));
+    }
+    let input_id = emendate_os::files::id_followed(&args.input);
+    if input_id.is_some() && input_id == emendate_os::files::id_followed(&args.output) {
+        return Err(usage("The results would replace the rows.", "Name another file with -o."));
     }
     if args.output.exists() && !args.overwrite {
         return Err(Error::new(Code::FileExists, format!("{} exists already.", shown(&args.output)))

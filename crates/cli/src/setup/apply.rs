@@ -9,13 +9,15 @@ use emendate::Answer;
 use emendate::core::Result;
 use emendate::fs::shown;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A change that was made, or shown.
 pub(crate) struct AppliedChange {
     pub(crate) answer: Answer,
     pub(crate) backup: Option<PathBuf>,
     root: PathBuf,
+    /// The state directory that the command line names; `none` if there is none.
+    state: Option<PathBuf>,
 }
 
 /// Makes the changes of one client, after a dry run of all of them; in a dry run, shows them. If one fails, those that
@@ -69,7 +71,10 @@ fn make(context: &CliContext<'_>, change: &ConfigChange) -> Result<AppliedChange
         change.take_back(durability);
         return Err(error);
     }
-    Ok(AppliedChange { answer: Answer { text, data, ..Answer::default() }, backup, root: engine.roots()[0].to_owned() })
+    let answer = Answer { text, data, ..Answer::default() };
+    let state = context.global.state.as_deref();
+    let state = state.map(|it| if it == Path::new("none") { Ok(it.to_owned()) } else { context.absolute(it) });
+    Ok(AppliedChange { answer, backup, root: engine.roots()[0].to_owned(), state: state.transpose()? })
 }
 
 impl AppliedChange {
@@ -97,6 +102,12 @@ impl AppliedChange {
         // A removal is an edit of any number of files.
         let file = data.get("filePath").or_else(|| data.get("files")?[0].get("filePath"));
         let allow = approval::rule_about(file.and_then(Value::as_str).unwrap_or_default());
-        Some(format!("emend undo {id} --root '{}' --allow '{allow}'", self.root.display()))
+        let state = match &self.state {
+            // Nothing is left that could be undone.
+            Some(directory) if directory == Path::new("none") => return None,
+            Some(directory) => format!(" --state '{}'", directory.display()),
+            None => String::new(),
+        };
+        Some(format!("emend undo {id} --root '{}'{state} --allow '{allow}'", self.root.display()))
     }
 }

@@ -276,10 +276,15 @@ impl ConfigChange {
         approval::call(context, |caller| engine.call(caller, "write", input.clone()))
     }
 
-    /// Refuses what no dry run finds: a protected file, and one that is no longer as it was when the change was planned.
+    /// Refuses what no dry run finds: a protected file, and one that is no longer as it was when the change was planned;
+    /// and an installation in a file whose bytes no record could give back.
     ///
-    /// Errors: `io.permission`, `stale.changed`.
+    /// Errors: `io.permission`, `stale.changed`, `content.undecodable`.
     pub(crate) fn check(&self) -> Result<()> {
+        if self.installs && self.before.snapshot.is_some() && self.before.raw().is_none() {
+            let what = format!("{} is not in UTF-8; nothing was changed.", self.before.name());
+            return Err(Error::new(Code::ContentUndecodable, what).next("Save it as UTF-8, and repeat the command."));
+        }
         if self.is_one() {
             self.before.check_writable()?;
             self.before.check_unused()?;

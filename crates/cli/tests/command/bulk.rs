@@ -193,3 +193,19 @@ fn rows_of_another_input_of_the_same_size_and_time_are_not_continued() {
     assert!(!ran.err.contains("continued"), "{ran:?}");
     assert_eq!(results(&workspace, "out")[0]["after"], "ONE\n2\n");
 }
+
+#[test]
+fn results_never_replace_the_rows() {
+    let workspace = TestWorkspace::new();
+    let rows = "{\"before\": \"a\\n\", \"after\": \"b\\n\"}\n";
+    workspace.put("in", rows);
+    std::fs::hard_link(workspace.work().join("in"), workspace.work().join("same")).unwrap();
+    for output in ["in", "./in", "same"] {
+        let refused = workspace.run(&["bulk", "in", "-o", output, "--overwrite", "--do", "diff"]).exits(2).err;
+        assert!(refused.contains("would replace the rows"), "{refused}");
+    }
+    assert_eq!(workspace.get("in"), rows);
+    for option in [["--to", "unified_diff"], ["--tier-penalty", "1"]] {
+        workspace.run(&[&["bulk", "in", "-o", "out"], &option[..]].concat()).exits(2);
+    }
+}

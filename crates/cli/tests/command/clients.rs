@@ -211,6 +211,37 @@ fn second_installation_keeps_the_backup_of_the_original() {
 }
 
 #[test]
+fn file_that_is_not_utf8_is_not_changed() {
+    let workspace = home();
+    let path = own(&workspace, ".cursor/mcp.json", "");
+    let text: Vec<u8> = "\u{feff}{\"mcpServers\": {}}\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(&path, &text).unwrap();
+    let refused = workspace.run(&["mcp", "install", "cursor"]).exits(15).err;
+    assert!(refused.contains("is not in UTF-8"), "{refused}");
+    assert_eq!(fs::read(&path).unwrap(), text);
+}
+
+#[test]
+fn rules_that_the_server_would_not_have_are_refused() {
+    let workspace = home();
+    for words in [&["mcp", "install", "cursor"][..], &["setup", "--yes", "--client", "cursor"]] {
+        let refused = workspace.run(&[words, &["--deny", "secrets/**"]].concat()).exits(2).err;
+        assert!(refused.contains("deny = [\"secrets/**\"]"), "{refused}");
+    }
+    assert!(!workspace.beside("home/.cursor/mcp.json").exists());
+}
+
+#[test]
+fn printed_undo_names_the_state_directory() {
+    let workspace = home();
+    let state = workspace.path("st ate");
+    let done = workspace.run(&["mcp", "install", "cursor", "--force", "--state", &state]).exits(0).out;
+    assert!(done.contains(&format!(" --state '{state}' --allow ")), "{done}");
+    let without = workspace.run(&["mcp", "install", "cline", "--force", "--state", "none"]).exits(0).out;
+    assert!(!without.contains("undo: "), "{without}");
+}
+
+#[test]
 fn broken_file_that_no_installation_changed_stays() {
     let workspace = home();
     let hooks = own(&workspace, ".cursor/hooks.json", "{ \"hooks\": ");

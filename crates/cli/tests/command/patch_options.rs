@@ -238,3 +238,26 @@ fn a_patch_that_is_not_utf8_is_applied_to_its_bytes() {
     assert!(git(&workspace, &["apply", "p.patch"]).0);
     assert_eq!(std::fs::read(workspace.work().join("l.txt")).unwrap(), ours);
 }
+
+#[test]
+fn rejected_edits_go_to_a_new_file_or_nothing_is_changed() {
+    let block = |old: &str, new: &str| format!("a.txt\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n");
+    let workspace = TestWorkspace::with("one\ntwo\n");
+    workspace.put("p.md", block("two", "2") + &block("nothing like this", "x"));
+    workspace.put("notes.txt", "precious\n");
+    let kept = || (workspace.get("a.txt"), workspace.get("notes.txt"));
+    let before = kept();
+    for (file, status) in [("notes.txt", 17), ("a.txt", 17), ("no/such/directory", 2), ("-", 2)] {
+        let refused = workspace.run(&["apply", "p.md", "--reject-file", file]).exits(status);
+        assert_eq!(kept(), before, "{file}: {refused:?}");
+    }
+    workspace.run(&["apply", "p.md", "--reject-file", "left", "--check"]).exits(1);
+    assert!(kept() == before && !workspace.work().join("left").exists());
+
+    let done = workspace.run(&["apply", "p.md", "--reject-file", "left"]).exits(1);
+    assert!(done.err.contains("what could not be applied is in left"), "{done:?}");
+    assert_eq!((workspace.get("a.txt"), workspace.get("left")), ("one\n2\n".into(), block("nothing like this", "x")));
+    workspace.put("p.md", block("one", "1"));
+    workspace.run(&["apply", "p.md", "--reject-file", "none"]).exits(0);
+    assert!(!workspace.work().join("none").exists());
+}

@@ -44,7 +44,7 @@ impl Format for WriteFormat {
 }
 
 const PROMPT: &str = "\
-Writes a whole file: creates it with its directories, or replaces its text. An existing file must have been read first. Prefer edit for \
+Writes a whole file: creates it with its directories, or replaces its text. An existing file must have been read first. Prefer an edit for \
 changes to part of a file.";
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ pub(crate) mod prompts;
 use crate::api::call::parse_json;
 use crate::api::engine::Engine;
 use crate::api::profile::prompts::{
-    ANCHORED_READ_PROMPT, ANCHORED_SEARCH_PROMPT, CELL_MODE_DESCRIPTION, CLAUDE_EDIT_PROMPT, EDIT_WITH_CELLS_PROMPT,
-    GREP_PROMPT, ORDER_DESCRIPTION, SEARCH_FIELDS, SHORT_SEARCH_PROMPT, SHORT_UNDO_PROMPT, TAGGED_READ_PROMPT,
-    TAGGED_SEARCH_PROMPT,
+    ANCHORED_READ_PROMPT, ANCHORED_SEARCH_PROMPT, CELL_MODE_DESCRIPTION, CLAUDE_EDIT_PROMPT, CLAUDE_MULTIEDIT_PROMPT,
+    EDIT_WITH_CELLS_PROMPT, GREP_PROMPT, ORDER_DESCRIPTION, SEARCH_FIELDS, SHORT_SEARCH_PROMPT, SHORT_UNDO_PROMPT,
+    TAGGED_READ_PROMPT, TAGGED_SEARCH_PROMPT,
 };
 use crate::api::tool_table::{TOOLS, tool, tool_named};
 use crate::model::call_context::CallContext;
@@ -158,7 +158,11 @@ pub static PROFILES: &[Profile] = &[
                 prompt: Some(CLAUDE_EDIT_PROMPT),
                 ..all_named("Edit", "edit")
             },
-            ToolView { fields: Some(&["file_path", "edits"]), ..all_named("MultiEdit", "multi_edit") },
+            ToolView {
+                fields: Some(&["file_path", "edits"]),
+                prompt: Some(CLAUDE_MULTIEDIT_PROMPT),
+                ..all_named("MultiEdit", "multi_edit")
+            },
             ToolView { fields: Some(&["file_path", "content"]), ..all_named("Write", "write") },
             ToolView {
                 fields: Some(&[
@@ -462,6 +466,19 @@ mod tests {
         let error = refused.result.unwrap_err();
         assert_eq!((error.code(), error.next_step()), (Code::CallUnknownTool, "Use one of: read, search, edit, undo."));
         assert!(aider.call_json(engine, &caller, "read", r#"{"file_path": "/a"}"#).result.is_ok());
+    }
+
+    #[test]
+    fn descriptions_name_only_offered_fields() {
+        for view in super::PROFILES.iter().flat_map(|profile| profile.views) {
+            let (all, offered) = (view.tool_row().schema(), serde_json::to_string(&view.schema()).unwrap());
+            let words = view.prompt().split(|ch: char| !ch.is_ascii_lowercase() && ch != '_');
+            // Other names of fields are usual words, too.
+            let fields = words.filter(|word| word.contains('_') || *word == "order");
+            for field in fields.filter(|word| all["properties"].get(word).is_some()) {
+                assert!(offered.contains(&format!("\"{field}\"")), "{}: {field}", view.name);
+            }
+        }
     }
 
     #[test]

@@ -104,7 +104,7 @@ pub(crate) const WRITE: Tool = Tool {
     title: "Write a file",
     summary: "create a file, or replace its whole text",
     prompt: "\
-Writes a whole file: creates it with its directories, or replaces its text. An existing file must have been read first. Prefer edit for \
+Writes a whole file: creates it with its directories, or replaces its text. An existing file must have been read first. Prefer an edit for \
 changes to part of a file.",
     annotations: Annotations::REPLACES,
     seed: SeedCodes::Write,

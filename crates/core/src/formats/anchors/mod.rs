@@ -234,7 +234,7 @@ fn anchor_word(source: &str) -> Option<AnchorWord> {
 
 /// The instructions for a model.
 pub const PROMPT: &str = "\
-Edits lines by their words. read with format anchors shows every line as Word:text; the word stays with its line while other lines change. \
+Edits lines by their words. A read in the line format anchors shows every line as Word:text; the word stays with its line while other lines change. \
 An edit names a line by its word (or by Word: and the whole line), a range by anchor and end_anchor, both included. edit_type is replace, \
 insert_before, insert_after or delete. text is the new lines, with their indentation and without words. All edits of a call \
 are about the file as it is now and are applied all or nothing; ranges must not overlap. Only lines that were shown can be named, and of a \

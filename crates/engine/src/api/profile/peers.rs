@@ -2,7 +2,6 @@
 
 use crate::api::profile::prompts::{ANCHORED_READ_PROMPT, SHORT_UNDO_PROMPT};
 use crate::api::profile::{Profile, TEXT_INSTRUCTIONS, ToolView, all, all_named};
-use emendate_core::formats::text_editor;
 
 const PEER_INSTRUCTIONS: &str = "\
 Read a file before it is changed; the reply shows the result, so it need not be read again. If a call fails, nothing was written and the reply says \
@@ -128,6 +127,10 @@ pub(super) const OPENCODE: Profile = Profile {
     ],
 };
 
+const OPENHANDS_PROMPT: &str = "\
+Shows, creates and edits text files. view shows a file with line numbers (view_range for a part) or lists a directory; a file must have been viewed before it is changed. str_replace: old_str must match the file exactly, without line numbers, and occur once; give more lines to \
+make it unique. insert puts new_str after line insert_line as view numbered it. create makes a file or replaces all of it.";
+
 /// The editor of `OpenHands`.
 pub(super) const OPENHANDS: Profile = Profile {
     name: "openhands",
@@ -137,7 +140,7 @@ absolute.",
     counts_as_read: true,
     views: &[ToolView {
         fields: Some(&["command", "path", "file_text", "old_str", "new_str", "insert_line", "view_range"]),
-        prompt: Some(text_editor::PROMPT),
+        prompt: Some(OPENHANDS_PROMPT),
         descriptions: &[(
             "new_str",
             "For str_replace: the text to put in place of old_str; for insert: the lines to insert.",

@@ -16,6 +16,10 @@ pub(super) const CLAUDE_EDIT_PROMPT: &str = "\
 Replaces text in a file. Read the file with Read first. Copy old_string from what follows the line number and TAB in Read's output, with \
 its exact indentation. It must be unique in the file, or set replace_all.";
 
+pub(super) const CLAUDE_MULTIEDIT_PROMPT: &str = "\
+Makes several replacements in one file that was read before, all or none. Each old_string is looked for in the file as it was read, and must \
+be unique there, or set replace_all.";
+
 pub(super) const GREP_PROMPT: &str = "\
 Searches a directory or file for a regular expression. Hits are shown as read_file shows lines and count as read, so they can be patched right away. Ignored and hidden files are skipped; include picks files (\"*.rs\", \"!tests/**\").";
 
@@ -23,7 +27,7 @@ pub(super) const SHORT_SEARCH_PROMPT: &str = "\
 Searches a directory or file for a regular expression (or plain text with literal). Hits are shown as read shows lines and count as read, so they can be edited right away. Ignored and hidden files are skipped.";
 
 pub(super) const ANCHORED_READ_PROMPT: &str = "\
-Reads a text file. Each line is shown as Word:text; edit names lines by these words, which stay with their lines. By default the first \
+Reads a text file. Each line is shown as Word:text; edits name lines by these words, which stay with their lines. By default the first \
 2000 lines; give offset and limit for others.";
 
 pub(super) const ANCHORED_SEARCH_PROMPT: &str = "\

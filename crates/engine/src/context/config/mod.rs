@@ -23,8 +23,8 @@ pub(crate) use crate::context::config::formatters::{Formatter, FormatterTrigger}
 pub(crate) use crate::context::config::hooks::{Hook, HookEvent};
 use crate::context::config::origins::Origins;
 pub use crate::context::config::outside::OutsideChanges;
-use crate::context::config::rule::invalid;
 pub(crate) use crate::context::config::rule::{Access, PathRule, RuleSource};
+use crate::context::config::rule::{invalid, word_if_any};
 pub use crate::context::config::schemas::UserFileLoader;
 pub(crate) use crate::context::config::schemas::{FileSchema, Strictness};
 pub(crate) use crate::context::config::servers::{LanguageServerConfig, ServerTrigger};
@@ -204,13 +204,17 @@ impl Config {
         let file: ConfigFile =
             toml::from_str(text).map_err(|error| invalid(source.origin, error.to_string().trim_end()))?;
         self.add_policy(&file.policy, source)?;
-        self.origins.set_word(&mut self.matching, "edit.match", file.edit.r#match.as_deref(), source)?;
-        self.origins.set_word(&mut self.on_stale, "edit.on_stale", file.edit.on_stale.as_deref(), source)?;
+        self.add_edit(&file.edit, source)?;
         self.origins.set_word(&mut self.shows, "reply.shows", file.reply.shows.as_deref(), source)?;
         self.add_reply_limits(&file.reply, source)?;
         self.origins.set(&mut self.clear_outputs, "notebook.clear_outputs", file.notebook.clear_outputs, source);
-        self.origins.set(&mut self.syntax_check, "syntax.check", file.syntax.check, source);
+        let check = file.syntax.check;
+        self.origins.keep_own(&mut self.syntax_check, "syntax.check", check, source, |check| u8::from(*check));
         self.add_checks(&file, source)?;
+        for key in self.origins.take_looser() {
+            let (table, field) = key.split_once('.').unwrap_or(("", key));
+            self.note_ignored(&format!("[{table}] {field}"), "loosen", source);
+        }
         if source.trusted {
             self.add_own(&file, source)?;
         } else {
@@ -241,18 +245,15 @@ impl Config {
             let what = "a project file cannot allow guarded paths; that part is ignored (see emend trust)";
             self.ignored.push(format!("{}: {what}.", source.origin));
         }
-        let mut ignored = Vec::new();
+        if policy.irreversible.as_deref() == Some("ask") {
+            return Err(invalid(source.origin, "policy.irreversible: `ask` is not possible; use one of: allow, deny"));
+        }
         for (slot, key, text) in [
             (&mut self.default, "policy.default", &policy.default),
             (&mut self.documentation, "policy.documentation", &policy.documentation),
             (&mut self.irreversible, "policy.irreversible", &policy.irreversible),
         ] {
-            if !self.origins.tighten_word(slot, key, text.as_deref(), source)? {
-                ignored.push(key.replace("policy.", "[policy] "));
-            }
-        }
-        for name in &ignored {
-            self.note_ignored(name, "loosen", source);
+            self.origins.tighten_word(slot, key, text.as_deref(), source)?;
         }
         for name in &policy.import {
             if name != claude::IMPORT_NAME {
@@ -273,12 +274,27 @@ impl Config {
         Ok(())
     }
 
+    /// Adds settings of edits. A project cannot loosen those of the user's own file.
+    fn add_edit(&mut self, edit: &file::EditSection, source: RuleSource<'_>) -> Result<()> {
+        let matching = word_if_any(source, "edit.match", edit.r#match.as_deref())?;
+        self.origins.keep_own(&mut self.matching, "edit.match", matching, source, |it| match it {
+            Matching::Exact => 2,
+            Matching::Strict => 1,
+            Matching::Standard => 0,
+        });
+        let on_stale = word_if_any(source, "edit.on_stale", edit.on_stale.as_deref())?;
+        self.origins.keep_own(&mut self.on_stale, "edit.on_stale", on_stale, source, |it| match it {
+            StalePolicy::Reject | StalePolicy::Ask => 2,
+            StalePolicy::Merge => 1,
+            StalePolicy::Markers => 0,
+        });
+        Ok(())
+    }
+
     /// Adds validation settings. A project can only make them stricter.
     fn add_checks(&mut self, file: &ConfigFile, source: RuleSource<'_>) -> Result<()> {
         let syntax = file.validate.syntax.as_deref();
-        if !self.origins.tighten_word(&mut self.strictness, "validate.syntax", syntax, source)? {
-            self.note_ignored("[validate] syntax", "loosen", source);
-        }
+        self.origins.tighten_word(&mut self.strictness, "validate.syntax", syntax, source)?;
         for pattern in &file.validate.skip {
             let rule = PathRule::new(pattern, source)?;
             if source.trusted {
@@ -522,6 +538,30 @@ mod tests {
     }
 
     #[test]
+    fn settings_of_the_user_are_not_loosened_by_a_project() {
+        let both = |user: &str, project: &str| {
+            let config = Config::default().with_file(user, "user", true).unwrap();
+            let mut config = config.with_file(project, "emend.toml", false).unwrap();
+            let noted = config.take_ignored().concat();
+            (format!("{:?} {:?} {} {}", config.matching, config.on_stale, config.syntax_check, config.max_whole), noted)
+        };
+        let of = |matching: &str, stale: &str, check: bool, most: u64| {
+            let edit = format!("[edit]\nmatch = '{matching}'\non_stale = '{stale}'\n");
+            format!("{edit}[syntax]\ncheck = {check}\n[policy]\nmax_whole = {most}\n")
+        };
+        let (strict, loose) = (of("exact", "reject", true, 1000), of("standard", "markers", false, 2000));
+        let (kept, noted) = both(&strict, &loose);
+        assert_eq!(kept, "Exact Reject true 1000");
+        for name in ["[edit] match", "[edit] on_stale", "[syntax] check", "[policy] max_whole"] {
+            assert!(noted.contains(&format!("emend.toml: {name} is ignored")), "{name}: {noted}");
+        }
+        assert_eq!(both(&loose, &strict), ("Exact Reject true 1000".to_owned(), String::new()));
+        // What the user's file does not set, a project may.
+        assert!(both("", "[edit]\nmatch = 'strict'\non_stale = 'markers'\n").0.starts_with("Strict Markers true"));
+        assert!(both("", "[reply]\ntext = 50000\n").1.contains("[reply] text is ignored"));
+    }
+
+    #[test]
     fn rules_that_repeat_the_root_are_noted() {
         let noted = |rule: &str| {
             let mut config =
@@ -546,6 +586,7 @@ mod tests {
             ("[policy]\ndeny = ['[']", "glob"),
             ("[policy]\nask = ['Bash(ls)']", "Bash"),
             ("[policy]\ndefault = 'never'", "never"),
+            ("[policy]\nirreversible = 'ask'", "allow, deny"),
             ("[policy]\nimport = ['codex']", "codex"),
             ("nonsense", "emend.toml"),
         ] {

@@ -3,21 +3,28 @@
 use crate::context::config::rule::{RuleSource, word_if_any};
 use crate::model::call_context::OptionValue;
 use emendate_core::Result;
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The origins of settings that are not the built-in ones, by key.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Origins(BTreeMap<&'static str, String>);
+pub(crate) struct Origins {
+    names: BTreeMap<&'static str, String>,
+    /// Settings that the user's own file has.
+    own: BTreeSet<&'static str>,
+    /// Settings without an effect, because a project would make them looser.
+    looser: Vec<&'static str>,
+}
 
 impl Origins {
     /// Records the origin of a setting.
     pub(super) fn note(&mut self, key: &'static str, origin: &str) {
-        self.0.insert(key, origin.to_owned());
+        self.names.insert(key, origin.to_owned());
     }
 
     /// Returns the origin of a setting.
     pub(super) fn of(&self, key: &str) -> &str {
-        self.0.get(key).map_or("built in", |origin| origin)
+        self.names.get(key).map_or("built in", |origin| origin)
     }
 
     /// Sets a setting to the value in a file, if it has one.
@@ -25,6 +32,9 @@ impl Origins {
         if let Some(value) = value {
             *slot = value;
             self.note(key, source.origin);
+            if source.trusted {
+                self.own.insert(key);
+            }
         }
     }
 
@@ -42,8 +52,7 @@ impl Origins {
         Ok(())
     }
 
-    /// Does the same, except that a project can only make the setting stricter. Returns false if its value is looser and
-    /// has no effect.
+    /// Does the same, except that a project can only make the setting stricter.
     ///
     /// Errors: `call.invalid` for an unknown name.
     pub(super) fn tighten_word<W: OptionValue + PartialOrd>(
@@ -52,11 +61,10 @@ impl Origins {
         key: &'static str,
         text: Option<&str>,
         source: RuleSource<'_>,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let value = word_if_any(source, key, text)?;
-        let is_looser = !source.trusted && value.as_ref().is_some_and(|value| *value < *slot);
-        self.set(slot, key, value.filter(|value| source.trusted || *value > *slot), source);
-        Ok(!is_looser)
+        self.tighten(slot, key, value, source, W::partial_cmp);
+        Ok(())
     }
 
     /// Sets a limit to the value in a file, except that a project can only lower it.
@@ -67,6 +75,44 @@ impl Origins {
         value: Option<T>,
         source: RuleSource<'_>,
     ) {
-        self.set(slot, key, value.filter(|value| source.trusted || *value < *slot), source);
+        self.tighten(slot, key, value, source, |value, now| now.partial_cmp(value));
+    }
+
+    /// Sets a setting to the value in a file, except that a project can only make stricter what the user's own file sets.
+    pub(super) fn keep_own<T>(
+        &mut self,
+        slot: &mut T,
+        key: &'static str,
+        value: Option<T>,
+        source: RuleSource<'_>,
+        strictness: fn(&T) -> u8,
+    ) {
+        if self.own.contains(key) {
+            self.tighten(slot, key, value, source, |value, now| strictness(value).partial_cmp(&strictness(now)));
+        } else {
+            self.set(slot, key, value, source);
+        }
+    }
+
+    /// Sets a setting to the value in a file, if that is the user's own or makes it stricter, as `compare` says.
+    fn tighten<T>(
+        &mut self,
+        slot: &mut T,
+        key: &'static str,
+        value: Option<T>,
+        source: RuleSource<'_>,
+        compare: impl Fn(&T, &T) -> Option<Ordering>,
+    ) {
+        let Some(value) = value else { return };
+        match compare(&value, slot) {
+            order if source.trusted || order == Some(Ordering::Greater) => self.set(slot, key, Some(value), source),
+            Some(Ordering::Equal) => {}
+            _ => self.looser.push(key),
+        }
+    }
+
+    /// Takes the keys of settings that a project cannot make looser.
+    pub(super) fn take_looser(&mut self) -> Vec<&'static str> {
+        std::mem::take(&mut self.looser)
     }
 }

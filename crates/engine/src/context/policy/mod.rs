@@ -380,7 +380,7 @@ fn is_creation_rule(path: &SafePath, rule: &PathRule) -> bool {
 
 const NO_DOCUMENTATION: &str = "Creating documentation files (*.md, README) requires explicit user request.";
 const IF_DOCUMENTATION: &str = "Focus on code implementation unless specifically asked for docs; a person can allow it with \
-    a rule as Write(**/*.md) in [policy] allow of their own configuration, usually ~/.config/emendate/config.toml, or with \
+    a rule as Write(**/*.md) or Write(README*) in [policy] allow of their own configuration, usually ~/.config/emendate/config.toml, or with \
     --allow on the command line.";
 
 /// Applies the rules about creating documentation (seed 000): `None` if the file is not documentation, or a rule allows
