@@ -227,7 +227,7 @@ impl CliContext<'_> {
                 config = config.with_rule(mode, rule, origin)?;
             }
         }
-        if let Some(file) = &self.global.events {
+        if let Some(file) = self.global.events.as_ref().filter(|file| !file.is_empty()) {
             let path =
                 if file == "none" { file.clone() } else { self.absolute(Path::new(file))?.display().to_string() };
             config = config.with_events(&path, "--events");

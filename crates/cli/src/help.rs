@@ -206,7 +206,8 @@ cookie. It ends with Ctrl-C.";
 
 pub(crate) const GC: &str = "\
 Without options, deletes what exceeds the limits: 60 days, 10 000 operations, 256 MB of contents.
-Deleted operations can no longer be undone; `emend history` marks them.
+Deleted operations can no longer be undone, and `emend history` no longer lists them. It marks those whose
+contents were deleted.
 
 Examples:
   emend gc

@@ -4,7 +4,7 @@
 use crate::args::{ClientArgs, InstallArgs, McpCommand, ScopeArg};
 use crate::clients::{self, of, project_root};
 use crate::context::CliContext;
-use crate::setup::{ClientFiles, ClientPlan, InstallOptions, apply, plan};
+use crate::setup::{ClientFiles, ClientPlan, InstallOptions, apply, note_rules, plan};
 use crate::{output, styled};
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
@@ -49,6 +49,7 @@ fn install(context: &CliContext<'_>, args: &InstallArgs) -> Result<u8> {
         ..InstallOptions::default()
     };
     let mut plan = plan::install(context, &files, wanted)?;
+    note_rules(context);
     plan.notes.push(format!("To remove it: emend mcp uninstall {}{}", client.name, of(files.scope)));
     finish(context, &plan)
 }

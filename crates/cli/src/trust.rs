@@ -77,7 +77,8 @@ pub(crate) fn remember_rules(context: &CliContext<'_>, rules: &[String]) -> Resu
 
 /// `emend trust`: the project files of the roots count as the person's own, as long as they are unchanged.
 ///
-/// Errors: no project file, or one that cannot be read, such as a link that leaves the roots; as [`append`].
+/// Errors: no project file, or one that cannot be read, such as a link that leaves the roots; a mistake in it; as
+/// [`append`].
 pub(crate) fn trust(context: &CliContext<'_>, revoke: bool) -> Result<u8> {
     let store = LocalStore::open(&context.roots()?)?;
     let mut files = Vec::new();
@@ -102,6 +103,8 @@ pub(crate) fn trust(context: &CliContext<'_>, revoke: bool) -> Result<u8> {
             output::note(&format!("{name} {verb} trusted: it can only make rules stricter."));
             continue;
         }
+        // With a mistake, none of its rules apply.
+        Config::default().with_file(&String::from_utf8_lossy(bytes), name, true)?;
         // A person should have seen the file before trusting it.
         output::page(&String::from_utf8_lossy(bytes))?;
         if !dry_run {

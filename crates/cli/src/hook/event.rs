@@ -54,6 +54,8 @@ const fn tool(
 const SHELL: &str = "Bash";
 /// Our name of the tool that applies patches in the format of Codex.
 const PATCH: &str = "apply_patch";
+/// Our name of the tool that applies SEARCH/REPLACE blocks to one file.
+const BLOCKS: &str = "replace_in_file";
 /// The lines of such a patch that name files.
 const PATCH_HEADERS: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
 
@@ -120,7 +122,7 @@ pub(super) const WINDSURF_TOOLS: &[ClientTool] = &[
 pub(super) const CLINE_TOOLS: &[ClientTool] = &[
     tool("read_file", "Read", &[("path", "file_path")]),
     tool("write_to_file", "Write", &[("path", "file_path")]),
-    tool("replace_in_file", "Edit", &[("path", "file_path")]),
+    tool("replace_in_file", BLOCKS, &[]),
     tool("apply_patch", PATCH, &[]),
     tool("execute_command", SHELL, &[]),
 ];
@@ -260,6 +262,7 @@ impl ClientEvent {
         match tool.same_as {
             SHELL => self.is_shell = true,
             PATCH => self.uses.extend(patch(input, directory)),
+            BLOCKS => self.uses.extend(blocks(input, directory)),
             _ if input.contains_key("replacements") => self.add_replacements(tool, input, directory),
             same_as => self.add_call(same_as, &tool.renamed(input), directory),
         }
@@ -325,6 +328,14 @@ fn patch(input: &Map<String, Value>, directory: Option<&str>) -> Option<ToolUse>
         fields.insert("directory".to_owned(), json!(directory));
     }
     Some(ToolUse { view: profile("default")?.view("apply")?, fields, files, created: false })
+}
+
+/// Returns the use of SEARCH/REPLACE blocks for one file.
+fn blocks(input: &Map<String, Value>, directory: Option<&str>) -> Option<ToolUse> {
+    let file = absolute(input.get("path")?.as_str()?, directory);
+    let mut fields = Map::from_iter([("path".to_owned(), Value::from(&*file))]);
+    fields.extend(input.get("diff").map(|diff| ("diff".to_owned(), diff.clone())));
+    Some(ToolUse { view: profile("cline")?.view(BLOCKS)?, fields, files: vec![file], created: false })
 }
 
 fn absolute(file: &str, directory: Option<&str>) -> String {

@@ -30,6 +30,17 @@ struct ClientSetup {
     server: Option<Registration>,
 }
 
+/// Says that an installed server does not have the rules of the command line.
+pub(crate) fn note_rules(context: &CliContext<'_>) {
+    let lists = [("deny", &context.global.deny), ("ask", &context.global.ask), ("allow", &context.global.allow)];
+    for (name, rules) in lists.into_iter().filter(|(_, rules)| !rules.is_empty()) {
+        output::note(&format!(
+            "--{name} counts for this command only; for the server, put `{name} = {rules:?}` below [policy] in your \
+             config.toml."
+        ));
+    }
+}
+
 /// Runs the command; returns the exit status: that of the first client for which something failed.
 ///
 /// Errors: no client; nobody who can be asked.
@@ -40,6 +51,9 @@ pub(crate) fn run(context: &CliContext<'_>, args: &SetupArgs) -> Result<u8> {
         return nothing_found(context, args);
     }
     let open = setups.iter().filter(|setup| setup.has_changes()).count();
+    if !args.undo {
+        note_rules(context);
+    }
     // Whoever is asked has to see the plan.
     let is_silent = json || output::is_quiet() && args.yes;
     if !is_silent {

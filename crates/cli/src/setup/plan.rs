@@ -3,7 +3,6 @@
 use super::change::{ConfigChange, PriorFile};
 use crate::clients::{ConfigLocation, places, variable};
 use crate::context::CliContext;
-use crate::files::usage;
 use crate::flags::quoted;
 use crate::programs::installed;
 use emendate::core::{Code, Error, Result};
@@ -157,25 +156,10 @@ fn draft<'d>(
     Ok(&mut drafts[at])
 }
 
-/// Refuses rules on the command line, which the installed server would not have.
-///
-/// Errors: `call.invalid`.
-fn check_rules(context: &CliContext<'_>) -> Result<()> {
-    let lists = [("deny", &context.global.deny), ("ask", &context.global.ask), ("allow", &context.global.allow)];
-    let Some((name, rule)) = lists.iter().find_map(|(name, rules)| Some((*name, rules.first()?))) else {
-        return Ok(());
-    };
-    Err(usage(
-        &format!("The rule of --{name} counts for this command only; the installed server would not have it."),
-        &format!("Put `{name} = [{rule:?}]` below [policy] in your config.toml, and omit --{name}."),
-    ))
-}
-
 /// Plans an installation.
 ///
 /// Errors: files that cannot be parsed, or must not be changed; unusable directories.
 pub(crate) fn install(context: &CliContext<'_>, files: &ClientFiles, wanted: InstallOptions) -> Result<ClientPlan> {
-    check_rules(context)?;
     let client = files.client;
     let mut drafts = Vec::new();
     let mut notes = Vec::new();

@@ -255,6 +255,11 @@ fn edits_of_cline_are_in_the_history() {
     workspace.put("src/main.ts", "one\n2\n");
     assert_eq!(cline.answer("post-tool-use", &event("postToolUse", "replace_in_file", replace)), consent);
     assert_eq!(history(&workspace), ["update"]);
+    let absent = json!({ "path": "src/main.ts", "diff": "------- SEARCH\nthree\n=======\n3\n+++++++ REPLACE\n" });
+    let told = cline.answer("pre-tool-use", &event("preToolUse", "replace_in_file", absent));
+    assert!(told["cancel"] == false && told["contextModification"].as_str().unwrap().contains("not found"), "{told}");
+    let secret = json!({ "path": "secret.txt", "diff": "" });
+    assert_eq!(cline.answer("pre-tool-use", &event("preToolUse", "replace_in_file", secret))["cancel"], true);
     // The form of the page on hooks, which calls two fields otherwise.
     let parameters = json!({ "path": "src/config.ts", "content": "export const a = 1;\n" });
     let mut write = json!({ "workspacePath": workspace.work(), "preToolUse": { "tool": "write_to_file", "parameters": parameters } });

@@ -261,3 +261,13 @@ fn project_file_that_leads_out_of_the_root_is_not_trusted() {
     workspace.run(&["trust"]).exits(0);
     assert!(!workspace.run(&["config", "show", "--origin"]).exits(0).err.contains("ignored"));
 }
+
+#[test]
+fn project_file_with_a_mistake_is_not_trusted() {
+    let workspace = TestWorkspace::with("one\n");
+    workspace.put("emend.toml", "[policy]\ndefault = 'never'\n");
+    let refused = workspace.run(&["trust"]).exits(2).err;
+    assert!(refused.contains("emend.toml") && refused.contains("never"), "{refused}");
+    workspace.put("emend.toml", "[policy]\ndefault = 'ask'\n");
+    workspace.run(&["trust"]).exits(0);
+}
