@@ -74,7 +74,7 @@ export const Emend = async ({ directory }) => {
       write: tool({
         description:
           "Writes a whole file: creates it with its directories, or replaces its text. An existing file must have been " +
-          "read first. Prefer edit for changes to part of a file.",
+          "read first. Prefer an edit for changes to part of a file.",
         args: { filePath: text("The absolute path of the file."), content: text("Its whole new text.") },
         execute: async (args, context) => {
           await context.ask({ permission: "edit", patterns: [args.filePath], always: ["*"], metadata: {} });

@@ -86,7 +86,7 @@ export default function (pi: any) {
     label: "write",
     description:
       "Writes a whole file: creates it with its directories, or replaces its text. An existing file must have been read " +
-      "first. Prefer edit for changes to part of a file.",
+      "first. Prefer an edit for changes to part of a file.",
     promptSnippet: "Create a file, or replace its whole text",
     parameters: object({ path: string("The path of the file."), content: string("Its whole new text.") }, [
       "path",
