@@ -116,7 +116,7 @@ pub(crate) fn create_receipts(
     budget: FileBudget,
 ) -> Vec<Receipt> {
     let CommitResult { files, operation, trouble } = done;
-    let linked = linked_sources(&plans);
+    let linked = linked_files(&plans);
     let (mut files, mut trouble) = (files.into_iter(), trouble.into_iter());
     let receipts = plans.into_iter().map(|mut plan| {
         let file = if plan.writes() { files.next() } else { None };
@@ -132,11 +132,13 @@ pub(crate) fn create_receipts(
     receipts.collect()
 }
 
-/// Returns the moved files that have several names, by their former paths.
-fn linked_sources(plans: &[FilePlan]) -> HashMap<PathBuf, FileMeta> {
-    let sources = plans.iter().filter(|plan| plan.is_move_source);
-    let linked = sources.filter_map(|plan| Some((plan.path.absolute().to_owned(), plan.current.file()?.meta)));
-    linked.filter(|(_, meta)| meta.links > 1).collect()
+/// Returns the files that have several names, by path.
+fn linked_files(plans: &[FilePlan]) -> HashMap<PathBuf, FileMeta> {
+    let linked = plans.iter().filter_map(|plan| {
+        let meta = plan.current.file()?.meta;
+        (meta.links > 1).then(|| (plan.path.absolute().to_owned(), meta))
+    });
+    linked.collect()
 }
 
 /// Says that a moved file has left its other names behind: it was changed as well, or could not keep them there.
