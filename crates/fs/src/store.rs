@@ -205,7 +205,8 @@ impl<'a> NewState<'a> {
 
 /// The intended change of one path: one write of a transaction. A move is two writes of one transaction:
 /// [`NewState::Absent`] at the source, and a file [`like`](NewState::File::like) the source at the target; so it also
-/// works across mounts.
+/// works across mounts. A file with several hard links keeps them if its content and mode stay the same, the target is
+/// new and on the same file system; otherwise the target is a file of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct FileWrite<'a> {
     /// The path.

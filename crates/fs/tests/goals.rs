@@ -208,6 +208,25 @@ fn modes_and_moves_are_combined() {
 }
 
 #[test]
+fn moved_name_stays_a_name_of_its_file() {
+    let fixture = StoreFixture::new();
+    fixture.put("a", "text");
+    std::fs::hard_link(fixture.path("a"), fixture.path("twin")).unwrap();
+    let (store, root) = (&fixture.store, &*fixture.root);
+    let inode = |name: &str| fixture.path(name).metadata().map_or(0, |meta| meta.ino());
+    let twin = inode("twin");
+    for (from, to) in [("a", "made/b"), ("made/b", "a")] {
+        let written = go(store, root, &[(from, To::Gone), (to, To::Like("text", from))]).unwrap();
+        assert_eq!((written[1].method, written[1].meta.ino, written[1].meta.links), (WriteMethod::Created, twin, 2));
+        assert_eq!((inode(from), inode(to)), (0, twin));
+    }
+    // With another text the target is a new file.
+    go(store, root, &[("a", To::Gone), ("b", To::Like("other", "a"))]).unwrap();
+    assert_eq!((fixture.text("b"), fixture.text("twin")), ("other".to_owned(), "text".to_owned()));
+    fixture.clean();
+}
+
+#[test]
 fn transactions_with_every_kind_of_change_are_atomic() {
     let all = [
         ("made/new", To::Text("new")),

@@ -182,7 +182,11 @@ impl SyntaxTree<'_> {
         let mut splices = Splices::default();
         let line_end = rows.starts[rows.last] + self.row(rows.starts, rows.last).len();
         let end = symbol.span.end().min(line_end);
-        let new = self.without_neighbors(Span::new(symbol.span.start(), end), rows, text.trim_matches('\n').trim_end());
+        let mut text = text.trim_matches('\n').trim_end();
+        if self.language.0.commas && self.comma_after(symbol).is_none() {
+            text = text.strip_suffix(',').unwrap_or(text);
+        }
+        let new = self.without_neighbors(Span::new(symbol.span.start(), end), rows, text);
         let Some(ReplacedTail { end, text: new }) = self.with_rest_of_line(new, end..line_end) else {
             return Err(SyntaxTree::entangled(symbol));
         };

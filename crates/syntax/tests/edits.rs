@@ -268,6 +268,13 @@ fn commas_separate_json_keys() {
         text("json", json, ("a", SymbolAction::InsertBefore), "\"d\": 3"),
         json.replace("{\n  \"a", "{\n  \"d\": 3,\n  \"a")
     );
+    // A comma in the new text is that of the symbol, whether it is the last one or not.
+    for (key, old, new) in [("a", "1", "3"), ("b.c", "2", "3")] {
+        let name = key.rsplit('.').next().unwrap();
+        let sent = format!("\"{name}\": {new},");
+        assert_eq!(text("json", json, (key, SymbolAction::Replace), &sent), json.replace(old, new));
+    }
+    assert_eq!(text("json", "{\"a\": 1}\n", ("a", SymbolAction::Replace), "\"a\": 3,"), "{\"a\": 3}\n");
 }
 
 #[test]

@@ -118,8 +118,12 @@ impl LocalTransaction<'_> {
                 // The writes of that program must go into the file that has the name.
                 return self.overwrite_instead(index, old, "another program has it open for writing");
             }
-            let lost = "another program has it open for writing; what it writes from now on is lost with the old file";
-            self.entries[index].notes.push(lost.to_owned());
+            // With other names, the old file is not lost.
+            if old.meta.links < 2 {
+                let lost =
+                    "another program has it open for writing; what it writes from now on is lost with the old file";
+                self.entries[index].notes.push(lost.to_owned());
+            }
         }
         match write.new_state {
             NewState::Absent => self.remove(index, old),

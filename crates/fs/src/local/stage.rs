@@ -19,7 +19,7 @@ use super::tree_swap;
 use super::write_temp::TempOptions;
 use super::{LocalStore, splice, sweep, sys, write_temp};
 use crate::tree_change;
-use crate::{Durability, FileWrite, NewState, Precondition, error};
+use crate::{Durability, FileMeta, FileWrite, NewState, Precondition, error};
 
 /// Implements [`Store::stage`](crate::Store::stage).
 pub(super) fn stage<'a>(
@@ -54,10 +54,12 @@ pub(super) fn stage<'a>(
         }
         plan.journal_temp_dirs(all)?;
     }
+    let removed = RemovedNames::of(all);
     // A part of a large batch at a time, because of its descriptors.
     for part in writes.chunks(plan.budget.files_at_once) {
         let first = plan.entries.len();
         part.iter().try_for_each(|&write| plan.add(write))?;
+        plan.entries[first..].iter_mut().for_each(|entry| entry.moves_name = removed.are_moved_by(entry.write));
         if let Some(folder) = plan.folders.first().filter(|_| first == 0 && writes.len() > SMALL_BATCH_FILES) {
             sys::grow_fd_table((plan.folders.len() + 2 * part.len()).min(sys::fd_limit() / 2), &folder.fd);
         }
@@ -73,6 +75,41 @@ pub(super) fn stage<'a>(
     }
     plan.refuse_twins()?;
     Ok(plan)
+}
+
+/// The names that a transaction takes from files with several hard links.
+struct RemovedNames<'a> {
+    all: &'a [FileWrite<'a>],
+    /// The content and metadata of each file, by path.
+    by_path: HashMap<&'a Path, (&'a [u8], &'a FileMeta)>,
+}
+
+impl<'a> RemovedNames<'a> {
+    fn of(all: &'a [FileWrite<'a>]) -> RemovedNames<'a> {
+        let removed = all.iter().filter(|write| matches!(write.new_state, NewState::Absent));
+        let by_path = removed.filter_map(|write| match write.precondition {
+            Precondition::Version { bytes, meta } if meta.links > 1 => Some((write.path.absolute(), (bytes, meta))),
+            _ => None,
+        });
+        RemovedNames { all, by_path: by_path.collect() }
+    }
+
+    /// True for a write that gives such a file a name at a free path, and keeps its content. If another write changes
+    /// that file, the new name needs a copy of what it contained before.
+    fn are_moved_by(&self, write: &FileWrite<'_>) -> bool {
+        let NewState::File { chunks, like: Some(like), attributes: None, .. } = write.new_state else { return false };
+        let Some((bytes, meta)) = self.by_path.get(like.absolute()) else { return false };
+        let changes_it = |other: &FileWrite<'_>| match (other.precondition, other.new_state) {
+            (Precondition::Version { meta: other, .. }, NewState::File { .. }) => other.same_file(meta),
+            _ => false,
+        };
+        let mut rest = *bytes;
+        let mut follows = |chunk: &&[u8]| rest.strip_prefix(*chunk).map(|left| rest = left).is_some();
+        matches!(write.precondition, Precondition::Missing)
+            && chunks.iter().all(&mut follows)
+            && rest.is_empty()
+            && !self.all.iter().any(changes_it)
+    }
 }
 
 impl<'a> LocalTransaction<'a> {

@@ -9,7 +9,7 @@ use emendate_os::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
 use emendate_os::io::{Errno, Result};
 
 use super::read::file_meta;
-use super::sys;
+use super::sys::{self, NameAt};
 use crate::FileMeta;
 
 /// Longer files are preallocated, so that a full disk is detected before the first byte is written.
@@ -53,6 +53,25 @@ impl TempFile {
             Err(errno) => {
                 sys::unlinkat(folder, &name, AtFlags::empty())?;
                 Err(errno)
+            }
+        }
+    }
+
+    /// Gives the file with a name in `from` a second name beside `target`; `None` if it is another file by now.
+    pub(super) fn second_name(
+        folder: BorrowedFd<'_>,
+        target: &OsStr,
+        from: NameAt<'_>,
+        meta: FileMeta,
+        batch: Option<u32>,
+    ) -> Result<Option<TempFile>> {
+        let (name, ()) = create_unique(target, batch, |name| sys::linkat(from.folder, from.name, folder, name))?;
+        let mut temp = TempFile { name, fd: None, meta, exists: true };
+        match identity_at(folder, &temp) {
+            Ok(found) if found == (meta.dev, meta.ino) => Ok(Some(temp)),
+            other => {
+                temp.discard(folder)?;
+                other.map(|_| None)
             }
         }
     }

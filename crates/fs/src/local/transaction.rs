@@ -60,6 +60,8 @@ pub(super) struct StagedFile<'a> {
     pub(super) displaced: Option<LeasedFile>,
     /// A writer kept the file open beyond the wait, so it is not waited for again.
     pub(super) writer_seen: bool,
+    /// The write moves a name of a file that has others, and keeps its content: the name moves, without a copy.
+    pub(super) moves_name: bool,
     /// Metadata of the replaced or removed file.
     pub(super) before: Option<FileMeta>,
     /// Metadata of the file after it was overwritten.
@@ -86,6 +88,7 @@ impl<'a> StagedFile<'a> {
             published_by: None,
             displaced: None,
             writer_seen: false,
+            moves_name: false,
             before: None,
             meta: None,
             spliced: None,

@@ -12,10 +12,11 @@ use emendate_os::io::Errno;
 
 use super::parent_dir::ParentDir;
 use super::read::{self, READ_FLAGS};
+use super::sys::{self, NameAt};
 use super::temp::{self, TempFile};
 use super::transaction::{StagedFile, failed_write};
-use super::{LocalStore, attributes, splice, sys};
-use crate::{FileMeta, FileSource, NewState, Precondition, SpliceChunk, error};
+use super::{LocalStore, attributes, splice};
+use crate::{FileMeta, FileSource, NewState, Precondition, SafePath, SpliceChunk, error};
 
 /// Chunks of a new content that are written between two checks of the call's meter.
 const CHUNKS_PER_CHECK: usize = 1024;
@@ -63,6 +64,9 @@ pub(super) fn write_entry(
             let (source, meta) = local
                 .open_regular(like, READ_FLAGS)?
                 .ok_or_else(|| error::os_error("open", like.absolute(), Errno::NOENT))?;
+            if entry.moves_name && add_second_name(local, folder, entry, like, &meta, batch)? {
+                return Ok(());
+            }
             write_beside(folder, entry, &source, &meta, options)
         }
         (NewState::File { .. }, Some(ReplacedFile { file: Some(source), meta })) => {
@@ -100,6 +104,31 @@ fn add_new(folder: &ParentDir<'_>, entry: &mut StagedFile<'_>, options: TempOpti
             .map_err(|errno| failed_write(folder, entry, "set the mode of a file beside", errno))?;
     }
     write_content(folder, entry, options.flush)
+}
+
+/// Gives the file at `like` a second name as the temporary file, so that it keeps its other names; false if it needs a
+/// copy: of another mode, or where the file system allows no second name there.
+fn add_second_name(
+    local: &LocalStore,
+    folder: &ParentDir<'_>,
+    entry: &mut StagedFile<'_>,
+    like: &SafePath,
+    meta: &FileMeta,
+    batch: Option<u32>,
+) -> Result<bool> {
+    let Some(name) = like.relative().file_name() else { return Ok(false) };
+    if entry.write.new_state.mode(meta.mode) != meta.mode & 0o7777 {
+        return Ok(false);
+    }
+    let from = ParentDir::open(local, like)?;
+    let at = NameAt { folder: from.fd.as_fd(), name };
+    match TempFile::second_name(folder.fd.as_fd(), entry.name, at, *meta, batch) {
+        Ok(Some(temp)) => entry.temp = Some(temp),
+        Ok(None) => return Err(error::raced(like.absolute(), "was replaced by another file")),
+        // The copy finds out what is wrong, if anything is.
+        Err(_) => return Ok(false),
+    }
+    Ok(true)
 }
 
 /// Writes the new content. With `flush`, asks the kernel to start writing it to disk.

@@ -4,6 +4,7 @@ pub(crate) mod approval;
 pub(crate) mod formatter;
 pub(crate) mod hooks;
 pub(crate) mod repeat;
+mod shared_files;
 pub(crate) mod syntax_warning;
 pub(crate) mod validate;
 
@@ -11,6 +12,7 @@ use crate::context::call::Call;
 use crate::model::call_origin::CallOrigin;
 use crate::pipeline::checks::hooks::before_edit;
 use crate::pipeline::checks::repeat::check_not_repeated;
+use crate::pipeline::checks::shared_files::join_plans;
 use crate::pipeline::checks::syntax_warning::warn_of_syntax;
 use crate::pipeline::checks::validate::validate;
 use crate::pipeline::plan::file_plan::FilePlan;
@@ -19,10 +21,16 @@ use crate::pipeline::plan::patching::check_blanks;
 use emendate_core::Result;
 
 /// Runs all checks but the approval, which a dry run only notes. An undo restores an earlier state byte by byte, so its
-/// text is not checked.
+/// text is not checked. Of equal changes of one file through several names, one plan remains.
 ///
 /// Errors: those of the checks.
-pub(crate) fn check_plans(call: Call<'_>, origin: CallOrigin<'_>, dry_run: bool, plans: &mut [FilePlan]) -> Result<()> {
+pub(crate) fn check_plans(
+    call: Call<'_>,
+    origin: CallOrigin<'_>,
+    dry_run: bool,
+    plans: &mut Vec<FilePlan>,
+) -> Result<()> {
+    join_plans(origin, plans)?;
     let is_edit = origin.is_an_edit();
     if is_edit {
         end_lines_of_new_files(&call, plans)?;

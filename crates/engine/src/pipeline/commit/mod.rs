@@ -17,6 +17,8 @@ use emendate_core::anchor_map::AnchorMap;
 use emendate_core::{Code, ContentId, Error, HeaderStyle, Result, explain, line_edits};
 use emendate_fs::{FileMeta, FileWrite, WriteReport};
 use emendate_history::{LineSet, OperationId, Record};
+use std::collections::HashMap;
+use std::path::PathBuf;
 
 /// Files of a call up to which the previews for their replies are kept until they are written.
 const PREVIEWED_FILES_MAX: usize = 16;
@@ -114,18 +116,40 @@ pub(crate) fn create_receipts(
     budget: FileBudget,
 ) -> Vec<Receipt> {
     let CommitResult { files, operation, trouble } = done;
+    let linked = linked_files(&plans);
     let (mut files, mut trouble) = (files.into_iter(), trouble.into_iter());
     let receipts = plans.into_iter().map(|mut plan| {
         let file = if plan.writes() { files.next() } else { None };
         let Some(CommittedFile { prepared, report }) = file else { return Receipt::new(plan, false, budget) };
         plan.outcome.notes.extend(trouble.next());
         plan.outcome.notes.extend(report.notes.iter().cloned());
+        plan.outcome.notes.extend(links_left(&plan, &report, &linked));
         let anchor_map = prepared.anchors.and_then(|anchors| store_anchors(context, &plan, anchors));
         let content = prepared.record.map_or_else(|| ContentId::of(b""), |record| record.content);
         let (written, preview) = (Some((content, report)), prepared.preview);
         Receipt { written, operation, anchor_map, preview, ..Receipt::new(plan, false, budget) }
     });
     receipts.collect()
+}
+
+/// Returns the files that have several names, by path.
+fn linked_files(plans: &[FilePlan]) -> HashMap<PathBuf, FileMeta> {
+    let linked = plans.iter().filter_map(|plan| {
+        let meta = plan.current.file()?.meta;
+        (meta.links > 1).then(|| (plan.path.absolute().to_owned(), meta))
+    });
+    linked.collect()
+}
+
+/// Says that a moved file has left its other names behind: it was changed as well, or could not keep them there.
+fn links_left(plan: &FilePlan, report: &WriteReport, linked: &HashMap<PathBuf, FileMeta>) -> Option<String> {
+    let former = plan.move_source()?;
+    let left = linked.get(former.absolute()).filter(|meta| !report.meta.same_file(meta))?;
+    let (from, names) = (former.shown(), left.links);
+    Some(format!(
+        "{from} was one of {names} names (hard links) of a file. This is a file of its own now; the others keep the old \
+         one."
+    ))
 }
 
 /// Returns the anchors of the lines after a plan, if the reply shows them. They are computed before the files are

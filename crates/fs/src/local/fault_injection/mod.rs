@@ -37,6 +37,8 @@ pub(super) enum DiskEvent {
     Create(PathBuf, u64, u32),
     Folder(PathBuf),
     Symlink(PathBuf, OsString),
+    /// A second name, the latter, of a file.
+    HardLink(PathBuf, PathBuf),
     Remove(PathBuf),
     /// True for an exchange.
     Rename(PathBuf, PathBuf, bool),

@@ -150,7 +150,12 @@ pub(super) fn linkat(
     gate!();
     #[cfg(test)]
     fault_injection::check_supported(fault_injection::InjectedFault::NoLinks)?;
-    emendate_os::fs::linkat(folder, from.as_ref(), to_folder, to.as_ref(), AtFlags::empty())
+    emendate_os::fs::linkat(&folder, from.as_ref(), &to_folder, to.as_ref(), AtFlags::empty())?;
+    log!(DiskEvent::HardLink(
+        fault_injection::path(&folder, from.as_ref()),
+        fault_injection::path(&to_folder, to.as_ref())
+    ));
+    Ok(())
 }
 
 pub(super) fn unlinkat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags) -> Result<()> {

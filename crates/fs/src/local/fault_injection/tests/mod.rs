@@ -62,7 +62,7 @@ enum Ask {
 /// One transaction: its name, and the change of each path.
 type Operation = (&'static str, &'static [(&'static str, Ask)]);
 
-const OPERATIONS: [Operation; 10] = [
+const OPERATIONS: [Operation; 11] = [
     ("edit", &[("a", Ask::Text("the new text of a, longer than before"))]),
     ("create", &[("n/m/new", Ask::Text("new"))]),
     ("remove", &[("a", Ask::Gone)]),
@@ -102,6 +102,14 @@ const OPERATIONS: [Operation; 10] = [
             ("mode", Ask::Text("an edit beside them")),
             ("moved", Ask::Gone),
             ("d/gone", Ask::Gone),
+        ],
+    ),
+    (
+        "move a name",
+        &[
+            ("h", Ask::Gone),
+            ("d/h", Ask::Like("text of two names, and a long one too", "h")),
+            ("a", Ask::Text("the new text of a, longer than before")),
         ],
     ),
 ];

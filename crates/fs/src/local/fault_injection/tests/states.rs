@@ -75,6 +75,11 @@ impl Disk {
             DiskEvent::Symlink(path, target) => {
                 self.names.insert(path.clone(), Name::Link(target.clone()));
             }
+            DiskEvent::HardLink(from, to) => {
+                if let Some(name) = self.names.get(from).cloned() {
+                    self.names.insert(to.clone(), name);
+                }
+            }
             DiskEvent::Remove(path) => {
                 self.names.remove(path);
             }
@@ -161,6 +166,7 @@ fn durable(events: &[DiskEvent]) -> Vec<bool> {
                     DiskEvent::Create(path, ..)
                     | DiskEvent::Folder(path)
                     | DiskEvent::Symlink(path, _)
+                    | DiskEvent::HardLink(_, path)
                     | DiskEvent::Remove(path)
                     | DiskEvent::Rename(path, ..),
                     DiskEvent::SyncFolder(folder),
