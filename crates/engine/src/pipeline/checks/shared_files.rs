@@ -53,11 +53,18 @@ fn is_one_file(one: &FilePlan, other: &FilePlan) -> bool {
     text(one) == text(other)
 }
 
-/// True if both plans leave the same bytes and the same mode.
+/// True if the file system says that the file has several names. Where only the number is equal, a plan that is left out
+/// might be about another file.
+fn has_links(plan: &FilePlan) -> bool {
+    plan.current.file().is_some_and(|now| now.meta.links > 1)
+}
+
+/// True if both plans leave the same bytes and the same mode in a file with several names.
 fn is_same_change(one: &FilePlan, other: &FilePlan) -> bool {
     let bytes = |plan: &FilePlan| plan.changes.apply(&plan.before);
     changes_in_place(one)
         && changes_in_place(other)
+        && has_links(one)
         && (one.executable, one.mode) == (other.executable, other.mode)
         && one.source.is_none()
         && other.source.is_none()
@@ -80,7 +87,10 @@ fn refusal(origin: CallOrigin<'_>, first: &FilePlan, other: &FilePlan) -> Error 
     let gone = [first, other].into_iter().find(|plan| !changes_in_place(plan));
     let what = match gone {
         Some(gone) => format!("The call changes this file and removes {}, another name of it.", gone.path.shown()),
-        None => format!("{two} is another name of {one}, and the call changes it differently there."),
+        None if has_links(first) => {
+            format!("{two} is another name of {one}, and the call changes both, in different ways.")
+        }
+        None => format!("{two} and {one} are one file for the file system, and the call changes both."),
     };
     let next = match gone {
         _ if !origin.is_an_edit() && !origin.also.is_empty() => Advice::named(
