@@ -18,6 +18,7 @@ mod neighbors;
 mod outline;
 mod parse;
 mod path;
+mod position;
 mod preamble;
 mod query;
 mod reindent;
