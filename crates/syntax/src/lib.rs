@@ -14,6 +14,7 @@ mod grammars;
 mod index;
 mod language;
 mod mask;
+mod name_place;
 mod neighbors;
 mod outline;
 mod parse;

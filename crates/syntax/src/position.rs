@@ -58,6 +58,50 @@ impl PositionTable {
     }
 }
 
+/// Kinds that have a `self`.
+pub(crate) const TYPE_KINDS: &[&str] =
+    &["class", "struct", "union", "enum", "trait", "impl", "interface", "record", "annotation"];
+
+/// Namespaces: names of one do not hide those of another. Not every language has all three.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NameSpace {
+    Types,
+    Calls,
+    Values,
+}
+
+impl NameSpace {
+    pub(crate) fn of(kind: &str) -> NameSpace {
+        match kind {
+            "type" | "module" | "namespace" => NameSpace::Types,
+            kind if TYPE_KINDS.contains(&kind) => NameSpace::Types,
+            "function" | "method" | "macro" => NameSpace::Calls,
+            _ => NameSpace::Values,
+        }
+    }
+}
+
+/// True for the name of an HTML element in JSX.
+pub(crate) fn is_element_name(name: &str) -> bool {
+    name.starts_with(|it: char| it.is_ascii_lowercase())
+}
+
+/// Returns the position that a token of a macro would have in code, from the text after it.
+pub(crate) fn token_position(after: &str) -> NamePosition {
+    let after = after.trim_start();
+    let follows = |sign: &str, not: &[&str]| after.starts_with(sign) && !not.iter().any(|it| after.starts_with(it));
+    if follows("!", &["!="]) {
+        NamePosition::MacroReference
+    } else if follows("::", &["::<"]) {
+        NamePosition::TypeReference
+    } else if follows(":", &["::"]) || follows("=", &["=="]) {
+        // The name of a field or of an argument.
+        NamePosition::Uncertain
+    } else {
+        NamePosition::Reference
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {

@@ -2,9 +2,10 @@
 
 use crate::edit::Splices;
 use crate::grammar::text_of;
+use crate::name_place::NamePlace;
 use crate::outline::{EnclosingSymbol, Symbol};
 use crate::parse::SyntaxTree;
-use crate::position::{NamePosition, PositionTable};
+use crate::position::{NamePosition, NameSpace, PositionTable, TYPE_KINDS, is_element_name, token_position};
 use crate::scope::{NameMeaning, ScopeId, Scopes};
 use emendate_core::{Code, Error, Result, Span};
 use std::cell::RefCell;
@@ -30,41 +31,11 @@ enum NameUse<'t> {
     Blocked,
 }
 
-/// An identifier with the name.
-struct NamePlace<'t> {
-    node: Node<'t>,
-    /// Kind of the node around it, and its field there.
-    parent: &'t str,
-    field: Option<&'t str>,
-}
-
 /// Kinds that are tags in C.
 const TAG_KINDS: &[&str] = &["struct", "union", "enum"];
 
-/// Kinds that have a `self`.
-const TYPE_KINDS: &[&str] = &["class", "struct", "union", "enum", "trait", "impl", "interface", "record", "annotation"];
-
 /// Kinds of values that a pattern may refer to without binding them.
 const PATTERN_KINDS: &[&str] = &["constant", "static"];
-
-/// Namespaces: names of one do not hide those of another. Not every language has all three.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum NameSpace {
-    Types,
-    Calls,
-    Values,
-}
-
-impl NameSpace {
-    fn of(kind: &str) -> NameSpace {
-        match kind {
-            "type" | "module" | "namespace" => NameSpace::Types,
-            kind if TYPE_KINDS.contains(&kind) => NameSpace::Types,
-            "function" | "method" | "macro" => NameSpace::Calls,
-            _ => NameSpace::Values,
-        }
-    }
-}
 
 /// Maximum steps of classifying occurrences.
 const STEPS_MAX: usize = 1_000_000;
@@ -158,58 +129,6 @@ impl SyntaxTree<'_> {
                 Err(refused(symbol, format!("Another {} of that name is on line {}.", twin.kind, twin.first)))
             }
             None => Ok(()),
-        }
-    }
-
-    /// Returns the identifiers with these texts, found in one walk.
-    fn identifiers<const NAMES: usize>(&self, names: [&str; NAMES]) -> [Vec<NamePlace<'_>>; NAMES] {
-        let shortest = names.iter().map(|name| name.len()).min().unwrap_or_default();
-        let mut found = [const { Vec::new() }; NAMES];
-        let mut around: Vec<Node<'_>> = Vec::new();
-        let mut cursor = self.tree.walk();
-        loop {
-            let node = cursor.node();
-            let len = node.byte_range().len();
-            if len >= shortest && cursor.goto_first_child() {
-                around.push(node);
-                continue;
-            }
-            let named = names.iter().zip(&mut found).filter(|(name, _)| name.len() == len);
-            for (_, found) in named.filter(|(name, _)| is_identifier(node, self.text, name)) {
-                let parent = around.last().map_or("", Node::kind);
-                found.push(NamePlace { node, parent, field: cursor.field_name() });
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return found;
-                }
-                around.pop();
-            }
-        }
-    }
-
-    /// Returns the 1-based line of a macro with one of the names: the grammar of C does not parse what macros are
-    /// replaced with.
-    fn unparsed_use(&self, names: &[&str]) -> Option<usize> {
-        let kind = (self.language.0.load)().id_for_node_kind("preproc_arg", true);
-        if kind == 0 {
-            return None;
-        }
-        let mut cursor = self.tree.walk();
-        loop {
-            let node = cursor.node();
-            let has_name = |name: &&str| words(text_of(node, self.text), name).next().is_some();
-            if node.kind_id() == kind && names.iter().any(has_name) {
-                return Some(node.start_position().row + 1);
-            }
-            if cursor.goto_first_child() {
-                continue;
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return None;
-                }
-            }
         }
     }
 
@@ -376,7 +295,8 @@ impl SyntaxTree<'_> {
         let at = Span::from(place.byte_range());
         let is_type = NameSpace::of(&symbol.kind) == NameSpace::Types;
         let (is_macro, language) = (symbol.kind == "macro", self.language.name());
-        let position = if position == NamePosition::MacroToken { self.token_position(at) } else { position };
+        let position =
+            if position == NamePosition::MacroToken { token_position(&self.text[at.end()..]) } else { position };
         match position {
             NamePosition::Uncertain | NamePosition::MacroToken => return None,
             NamePosition::Foreign => return Some(false),
@@ -407,22 +327,6 @@ impl SyntaxTree<'_> {
             return Some(false);
         }
         self.resolved(facts, at)
-    }
-
-    /// Returns the position that a token of a macro would have in code.
-    fn token_position(&self, at: Span) -> NamePosition {
-        let after = self.text[at.end()..].trim_start();
-        let follows = |sign: &str, not: &[&str]| after.starts_with(sign) && !not.iter().any(|it| after.starts_with(it));
-        if follows("!", &["!="]) {
-            NamePosition::MacroReference
-        } else if follows("::", &["::<"]) {
-            NamePosition::TypeReference
-        } else if follows(":", &["::"]) || follows("=", &["=="]) {
-            // The name of a field or of an argument.
-            NamePosition::Uncertain
-        } else {
-            NamePosition::Reference
-        }
     }
 
     /// True if an occurrence of a bare name refers to the symbol; `None` if that cannot be determined.
@@ -506,39 +410,6 @@ impl SyntaxTree<'_> {
         }
         Ok(Some((uses, scopes)))
     }
-
-    /// Notes where the word occurs in comments and strings.
-    fn tell_words(&self, old: &str, places: &[NamePlace<'_>], notes: &mut Vec<String>) {
-        let names: HashSet<usize> = places.iter().map(|it| it.node.start_byte()).collect();
-        let mut lines: Vec<String> = Vec::new();
-        let mut row = (0, 1);
-        for at in words(self.text, old).filter(|at| !names.contains(at)) {
-            row = (at, row.1 + self.text[row.0..at].matches('\n').count());
-            lines.push(row.1.to_string());
-        }
-        lines.dedup();
-        if !lines.is_empty() {
-            lines.truncate(20);
-            notes.push(format!("Comments and strings with the word were not changed: lines {}.", lines.join(", ")));
-        }
-    }
-}
-
-/// True for an identifier without parts, with this text.
-fn is_identifier(node: Node<'_>, text: &str, name: &str) -> bool {
-    text_of(node, text) == name && node.child_count() == 0 && node.kind().contains("identifier")
-}
-
-/// Returns the offsets at which a name is a word of its own.
-fn words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
-    let is_word =
-        move |at: &usize| !text[..*at].ends_with(is_name_part) && !text[*at + name.len()..].starts_with(is_name_part);
-    text.match_indices(name).map(|(at, _)| at).filter(is_word)
-}
-
-/// True for a character that may be part of a name.
-fn is_name_part(it: char) -> bool {
-    it.is_alphanumeric() || it == '_'
 }
 
 /// True for a member called on its own type or on itself.
@@ -554,11 +425,6 @@ fn certainty(what: &NameUse<'_>) -> u8 {
         NameUse::At(_) => 1,
         NameUse::Binding { .. } | NameUse::Other | NameUse::Blocked => 2,
     }
-}
-
-/// True for the name of an HTML element in JSX.
-fn is_element_name(name: &str) -> bool {
-    name.starts_with(|it: char| it.is_ascii_lowercase())
 }
 
 /// Stores the classification of an occurrence. A certain one overrides a pattern around it.
