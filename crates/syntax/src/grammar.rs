@@ -1,5 +1,6 @@
 //! Properties of languages beyond the grammar.
 
+use crate::position::PositionRow;
 use std::borrow::Cow;
 use tree_sitter::Node;
 
@@ -20,8 +21,11 @@ pub(crate) struct Grammar {
     pub(crate) clauses: bool,
     /// A query for renaming, whose captures classify occurrences of a name: bound here (`@binding`; `@pattern` with all
     /// names in it), after a receiver (`@receiver`, `@member`), never a reference (`@other`), not renameable on its own
-    /// (`@blocked`), imported (`@outside`).
+    /// (`@blocked`), imported (`@outside`), a macro if anything of this text (`@macro`), a
+    /// reference inside of a pattern (`@reference`).
     pub(crate) locals: Option<&'static str>,
+    /// What an occurrence is that the query does not capture.
+    pub(crate) positions: &'static [&'static [PositionRow]],
     /// Detects texts that overflow the external scanner; they are not parsed.
     pub(crate) exceeds_scanner: Option<fn(&str) -> bool>,
     /// Replaces characters that the scanner cannot handle, keeping the byte length.
@@ -45,6 +49,7 @@ impl Grammar {
             symbols: &[],
             clauses: false,
             locals: None,
+            positions: &[],
             exceeds_scanner: None,
             mask: None,
             commas: false,

@@ -2,8 +2,10 @@
 
 use crate::edit::Splices;
 use crate::grammar::text_of;
+use crate::name_place::NamePlace;
 use crate::outline::{EnclosingSymbol, Symbol};
 use crate::parse::SyntaxTree;
+use crate::position::{NamePosition, NameSpace, PositionTable, TYPE_KINDS, is_element_name, token_position};
 use crate::scope::{NameMeaning, ScopeId, Scopes};
 use emendate_core::{Code, Error, Result, Span};
 use std::cell::RefCell;
@@ -11,12 +13,12 @@ use std::collections::{HashMap, HashSet};
 use tree_sitter::{Node, Query, QueryCursor, StreamingIterator};
 
 /// Names of the receiver inside its own type.
-const SELF_NAMES: &[&str] = &["self", "this", "Self", "cls", "super"];
+const SELF_NAMES: &[&str] = &["self", "this", "Self", "cls"];
 
 /// Classification of an occurrence of the name.
 enum NameUse<'t> {
-    /// A reference, or a symbol itself.
-    Plain,
+    /// A name about which the query says nothing.
+    At(NamePosition),
     /// A name after a receiver with this text, which is empty if the language omits the receiver.
     Member(String),
     /// Another binding of the name, directly in this node or in the whole enclosing function.
@@ -29,30 +31,11 @@ enum NameUse<'t> {
     Blocked,
 }
 
-/// Kinds that have a `self`.
-const TYPE_KINDS: &[&str] = &["class", "struct", "union", "enum", "trait", "impl", "interface", "record", "annotation"];
+/// Kinds that are tags in C.
+const TAG_KINDS: &[&str] = &["struct", "union", "enum"];
 
 /// Kinds of values that a pattern may refer to without binding them.
 const PATTERN_KINDS: &[&str] = &["constant", "static"];
-
-/// Namespaces: names of one do not hide those of another. Not every language has all three.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum NameSpace {
-    Types,
-    Calls,
-    Values,
-}
-
-impl NameSpace {
-    fn of(kind: &str) -> NameSpace {
-        match kind {
-            "type" | "module" | "namespace" => NameSpace::Types,
-            kind if TYPE_KINDS.contains(&kind) => NameSpace::Types,
-            "function" | "method" | "macro" => NameSpace::Calls,
-            _ => NameSpace::Values,
-        }
-    }
-}
 
 /// Maximum steps of classifying occurrences.
 const STEPS_MAX: usize = 1_000_000;
@@ -60,6 +43,7 @@ const STEPS_MAX: usize = 1_000_000;
 /// Facts about all occurrences of a name.
 struct NameFacts<'t, 'p> {
     symbol: &'p Symbol,
+    new: &'p str,
     uses: HashMap<usize, NameUse<'t>>,
     scopes: Scopes,
     /// Scope of the symbol itself.
@@ -98,7 +82,7 @@ impl SyntaxTree<'_> {
         if let Some(first) = taken.first() {
             return Err(refused(
                 symbol,
-                format!("`{new}` is already used on line {}.", first.start_position().row + 1),
+                format!("`{new}` is already used on line {}.", first.node.start_position().row + 1),
             ));
         }
         if let Some(line) = self.unparsed_use(&[old, new]) {
@@ -108,13 +92,13 @@ impl SyntaxTree<'_> {
             return Err(refused(symbol, "It has the name of its type: rename the type.".to_owned()));
         }
         self.only_one(symbol)?;
-        let facts = self.name_facts(symbol, query, &places)?;
+        let facts = self.name_facts(symbol, new, query, &places)?;
         let mut splices = Splices::default();
         let (mut left, mut renamed) = (Vec::new(), HashSet::new());
         for place in &places {
-            let line = place.start_position().row + 1;
-            let at = Span::from(place.byte_range());
-            let Some(take) = self.refers_to_symbol(&facts, *place) else {
+            let line = place.node.start_position().row + 1;
+            let at = Span::from(place.node.byte_range());
+            let Some(take) = self.refers_to_symbol(&facts, place) else {
                 return Err(refused(
                     symbol,
                     format!("`{old}` on line {line} may refer to something else of that name."),
@@ -148,54 +132,6 @@ impl SyntaxTree<'_> {
         }
     }
 
-    /// Returns the identifiers with these texts, found in one walk.
-    fn identifiers<const NAMES: usize>(&self, names: [&str; NAMES]) -> [Vec<Node<'_>>; NAMES] {
-        let shortest = names.iter().map(|name| name.len()).min().unwrap_or_default();
-        let mut found = [const { Vec::new() }; NAMES];
-        let mut cursor = self.tree.walk();
-        loop {
-            let node = cursor.node();
-            let len = node.byte_range().len();
-            if len >= shortest && cursor.goto_first_child() {
-                continue;
-            }
-            let named = names.iter().zip(&mut found).filter(|(name, _)| name.len() == len);
-            for (_, found) in named.filter(|(name, _)| is_identifier(node, self.text, name)) {
-                found.push(node);
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return found;
-                }
-            }
-        }
-    }
-
-    /// Returns the 1-based line of a macro with one of the names: the grammar of C does not parse what macros are
-    /// replaced with.
-    fn unparsed_use(&self, names: &[&str]) -> Option<usize> {
-        let kind = (self.language.0.load)().id_for_node_kind("preproc_arg", true);
-        if kind == 0 {
-            return None;
-        }
-        let mut cursor = self.tree.walk();
-        loop {
-            let node = cursor.node();
-            let has_name = |name: &&str| words(text_of(node, self.text), name).next().is_some();
-            if node.kind_id() == kind && names.iter().any(has_name) {
-                return Some(node.start_position().row + 1);
-            }
-            if cursor.goto_first_child() {
-                continue;
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return None;
-                }
-            }
-        }
-    }
-
     /// True for a symbol that is called on a receiver, i.e. not directly in a file, a module or a function.
     fn is_member(&self, symbol: &Symbol) -> bool {
         let Some(parent) = &symbol.parent else { return false };
@@ -205,7 +141,13 @@ impl SyntaxTree<'_> {
     }
 
     /// Collects the facts about all occurrences of the name.
-    fn name_facts<'p>(&self, symbol: &'p Symbol, query: &str, places: &'p [Node<'p>]) -> Result<NameFacts<'p, 'p>> {
+    fn name_facts<'p>(
+        &self,
+        symbol: &'p Symbol,
+        new: &'p str,
+        query: &str,
+        places: &'p [NamePlace<'p>],
+    ) -> Result<NameFacts<'p, 'p>> {
         let (uses, mut scopes) = self
             .uses(query, places, self.extent(symbol, places))?
             .ok_or_else(|| refused(symbol, "The name occurs too often, or too deep.".to_owned()))?;
@@ -213,8 +155,12 @@ impl SyntaxTree<'_> {
             return Err(refused(symbol, "The file is nested too deep.".to_owned()));
         }
         // Properties of an object are not visible under their bare name.
-        let properties: HashSet<usize> =
-            places.iter().filter(|it| it.kind().contains("property")).map(Node::start_byte).collect();
+        let properties: HashSet<usize> = places
+            .iter()
+            .map(|it| it.node)
+            .filter(|it| it.kind().contains("property"))
+            .map(|it| it.start_byte())
+            .collect();
         let old = &self.text[symbol.name_span.range()];
         let mut others = HashSet::new();
         let home = scopes.of_symbol(symbol);
@@ -244,10 +190,10 @@ impl SyntaxTree<'_> {
                 scopes.bind(bound.0, bound.1, false);
             }
         }
-        for place in places.iter().filter(|place| !others.contains(&place.start_byte())) {
+        for place in places.iter().map(|it| it.node).filter(|place| !others.contains(&place.start_byte())) {
             if let Some(NameUse::Binding { around, hoisted }) = uses.get(&place.id())
                 && place.start_byte() != symbol.name_span.start()
-                && (place.kind() == "type_identifier") == (NameSpace::of(&symbol.kind) == NameSpace::Types)
+                && self.may_hide(place, symbol)
             {
                 let (place, body_start) = scopes.of_name(*around, *hoisted);
                 scopes.bind(place, body_start, false);
@@ -255,6 +201,7 @@ impl SyntaxTree<'_> {
         }
         Ok(NameFacts {
             symbol,
+            new,
             uses,
             scopes,
             home: home.0,
@@ -265,9 +212,21 @@ impl SyntaxTree<'_> {
         })
     }
 
+    /// True for a binding that may hide a symbol of its name.
+    fn may_hide(&self, place: Node<'_>, symbol: &Symbol) -> bool {
+        match NameSpace::of(&symbol.kind) {
+            // An enum hides a class from the values of its members.
+            NameSpace::Types => matches!(place.kind(), "type_identifier" | "property_identifier"),
+            // A variable does not hide a method that is called without a receiver.
+            NameSpace::Calls if self.language.0.bare_members => false,
+            _ => place.kind() != "type_identifier",
+        }
+    }
+
     /// True if an occurrence refers to the symbol; `None` if that cannot be determined.
-    fn refers_to_symbol(&self, facts: &NameFacts<'_, '_>, place: Node<'_>) -> Option<bool> {
+    fn refers_to_symbol(&self, facts: &NameFacts<'_, '_>, found: &NamePlace<'_>) -> Option<bool> {
         let NameFacts { symbol, member, .. } = *facts;
+        let place = found.node;
         let at = Span::from(place.byte_range());
         if at == symbol.name_span {
             return Some(true);
@@ -275,8 +234,14 @@ impl SyntaxTree<'_> {
         if facts.others.contains(&at.start()) {
             return Some(false);
         }
-        match facts.uses.get(&place.id()).unwrap_or(&NameUse::Plain) {
+        let used = facts.uses.get(&place.id())?;
+        if self.is_of_other_space(symbol, found, used) {
+            return Some(false);
+        }
+        match used {
             NameUse::Blocked | NameUse::Pattern => None,
+            // A member of an enum.
+            NameUse::Binding { .. } if place.kind() == "property_identifier" => Some(false),
             NameUse::Binding { around, hoisted } => {
                 let same = !member && facts.scopes.of_name(*around, *hoisted).0 == facts.home;
                 // In some languages a variable does not hide a type.
@@ -304,12 +269,64 @@ impl SyntaxTree<'_> {
                     _ => false,
                 })
             }
-            NameUse::Plain if member && !self.language.0.bare_members => Some(false),
-            NameUse::Plain if place.kind() == "type_identifier" && NameSpace::of(&symbol.kind) != NameSpace::Types => {
-                Some(false)
-            }
-            NameUse::Plain => self.resolved(facts, at),
+            NameUse::At(position) => self.refers_by_position(facts, found, *position),
         }
+    }
+
+    /// True if the language calls methods in other positions than it reads fields, and this is the wrong one.
+    fn is_of_other_space(&self, symbol: &Symbol, found: &NamePlace<'_>, used: &NameUse<'_>) -> bool {
+        let is_call = match used {
+            NameUse::Member(_) => matches!(found.parent, "method_invocation" | "method_reference"),
+            NameUse::At(NamePosition::Reference) => false,
+            _ => return false,
+        };
+        self.language.0.bare_members && is_call != (NameSpace::of(&symbol.kind) == NameSpace::Calls)
+    }
+
+    /// True if a bare name refers to the symbol; `None` if that cannot be determined.
+    fn refers_by_position(
+        &self,
+        facts: &NameFacts<'_, '_>,
+        found: &NamePlace<'_>,
+        position: NamePosition,
+    ) -> Option<bool> {
+        let NameFacts { symbol, member, new, .. } = *facts;
+        let place = found.node;
+        let at = Span::from(place.byte_range());
+        let is_type = NameSpace::of(&symbol.kind) == NameSpace::Types;
+        let (is_macro, language) = (symbol.kind == "macro", self.language.name());
+        let position =
+            if position == NamePosition::MacroToken { token_position(&self.text[at.end()..]) } else { position };
+        match position {
+            NamePosition::Uncertain | NamePosition::MacroToken => return None,
+            NamePosition::Foreign => return Some(false),
+            NamePosition::TypeReference if !is_type => return Some(false),
+            NamePosition::MacroReference if !is_macro => return Some(false),
+            NamePosition::TagReference if !TAG_KINDS.contains(&&*symbol.kind) => return Some(false),
+            NamePosition::Element if is_element_name(text_of(place, self.text)) => return Some(false),
+            NamePosition::Element if is_element_name(new) => return None,
+            // In Rust macros have names of their own. In C all words may be macros.
+            NamePosition::Reference | NamePosition::TypeReference if is_macro && language == "rust" => {
+                return Some(false);
+            }
+            // Without its keyword, a tag of C is a name of `typedef`, or of C++.
+            NamePosition::Reference if language == "c" && TAG_KINDS.contains(&&*symbol.kind) => return None,
+            // In TypeScript such a type is no value.
+            NamePosition::Reference
+                if matches!(&*symbol.kind, "interface" | "type")
+                    && matches!(language, "typescript" | "tsx")
+                    && place.kind() == "identifier"
+                    && found.parent != "export_statement" =>
+            {
+                return Some(false);
+            }
+            _ => {}
+        }
+        let bare_member = member && !self.language.0.bare_members;
+        if bare_member || place.kind() == "type_identifier" && !is_type && !is_macro {
+            return Some(false);
+        }
+        self.resolved(facts, at)
     }
 
     /// True if an occurrence of a bare name refers to the symbol; `None` if that cannot be determined.
@@ -330,19 +347,19 @@ impl SyntaxTree<'_> {
 
     /// Returns the part of the text with all occurrences of the name, and all symbols of that name: scopes outside it
     /// have no influence.
-    fn extent(&self, symbol: &Symbol, places: &[Node<'_>]) -> Span {
+    fn extent(&self, symbol: &Symbol, places: &[NamePlace<'_>]) -> Span {
         let old = &self.text[symbol.name_span.range()];
         let named = self.outline().symbols.iter().filter(|it| &self.text[it.name_span.range()] == old);
-        let found = places.iter().map(|place| Span::from(place.byte_range()));
+        let found = places.iter().map(|place| Span::from(place.node.byte_range()));
         named.map(|it| it.span).chain(found).fold(symbol.span, Span::hull)
     }
 
-    /// Classifies the occurrences by the language's query, and collects the scopes and bindings of a part of the text;
-    /// omits plain references. `None` beyond [`STEPS_MAX`] steps.
+    /// Classifies the occurrences by the language's query, the others by their positions, and collects the scopes and
+    /// bindings of a part of the text. `None` beyond [`STEPS_MAX`] steps.
     fn uses<'p>(
         &self,
         query: &str,
-        places: &[Node<'p>],
+        places: &[NamePlace<'p>],
         extent: Span,
     ) -> Result<Option<(HashMap<usize, NameUse<'p>>, Scopes)>> {
         let grammar = (self.language.0.load)();
@@ -364,63 +381,35 @@ impl SyntaxTree<'_> {
                 if kind == "receiver" {
                     text_of(node, self.text).clone_into(&mut receiver);
                 }
-                if kind == "receiver" || scopes.add(kind, node) {
+                // Captures that begin with `_` are only compared within the query.
+                if kind == "receiver" || kind.starts_with('_') || scopes.add(kind, node) {
                     continue;
                 }
-                let inside = places.partition_point(|it| it.start_byte() < node.start_byte());
-                let inside = places[inside..].iter().take_while(|it| it.end_byte() <= node.end_byte());
+                let inside = places.partition_point(|it| it.node.start_byte() < node.start_byte());
+                let inside =
+                    places[inside..].iter().map(|it| it.node).take_while(|it| it.end_byte() <= node.end_byte());
                 for place in inside {
                     steps += 1;
-                    note(&mut uses, kind, &receiver, *place);
+                    note(&mut uses, kind, &receiver, place);
                 }
                 if steps > STEPS_MAX {
                     return Ok(None);
                 }
             }
         }
+        let table = PositionTable::of(self.language.0);
         for place in places {
+            let position = table.role(place.parent, place.field);
             // The tokens of a macro have no member nodes, only dots.
-            let before = self.text[..place.start_byte()].trim_end();
-            let tokens = place.parent().is_some_and(|it| it.kind() == "token_tree");
-            if tokens && (before.ends_with('.') || before.ends_with("::")) {
-                uses.entry(place.id()).or_insert(NameUse::Member("?".to_owned()));
-            }
+            let before = self.text[..place.node.start_byte()].trim_end();
+            let is_member = before.ends_with('.') && !before.ends_with("..") || before.ends_with("::");
+            uses.entry(place.node.id()).or_insert_with(|| match position {
+                NamePosition::MacroToken if is_member => NameUse::Member("?".to_owned()),
+                _ => NameUse::At(position),
+            });
         }
         Ok(Some((uses, scopes)))
     }
-
-    /// Notes where the word occurs in comments and strings.
-    fn tell_words(&self, old: &str, places: &[Node<'_>], notes: &mut Vec<String>) {
-        let names: HashSet<usize> = places.iter().map(Node::start_byte).collect();
-        let mut lines: Vec<String> = Vec::new();
-        let mut row = (0, 1);
-        for at in words(self.text, old).filter(|at| !names.contains(at)) {
-            row = (at, row.1 + self.text[row.0..at].matches('\n').count());
-            lines.push(row.1.to_string());
-        }
-        lines.dedup();
-        if !lines.is_empty() {
-            lines.truncate(20);
-            notes.push(format!("Comments and strings with the word were not changed: lines {}.", lines.join(", ")));
-        }
-    }
-}
-
-/// True for an identifier without parts, with this text.
-fn is_identifier(node: Node<'_>, text: &str, name: &str) -> bool {
-    text_of(node, text) == name && node.child_count() == 0 && node.kind().contains("identifier")
-}
-
-/// Returns the offsets at which a name is a word of its own.
-fn words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
-    let is_word =
-        move |at: &usize| !text[..*at].ends_with(is_name_part) && !text[*at + name.len()..].starts_with(is_name_part);
-    text.match_indices(name).map(|(at, _)| at).filter(is_word)
-}
-
-/// True for a character that may be part of a name.
-fn is_name_part(it: char) -> bool {
-    it.is_alphanumeric() || it == '_'
 }
 
 /// True for a member called on its own type or on itself.
@@ -429,7 +418,16 @@ fn own(facts: &NameFacts<'_, '_>, on: &str, at: Span) -> bool {
         || (SELF_NAMES.contains(&on) && within(facts.symbol, at) && !facts.inner.iter().any(|it| it.covers(at)))
 }
 
-/// Stores the classification of an occurrence. A certain binding overrides a pattern around it.
+/// Rank of a classification: one of a higher rank overrides those around it.
+fn certainty(what: &NameUse<'_>) -> u8 {
+    match what {
+        NameUse::Pattern | NameUse::Member(_) => 0,
+        NameUse::At(_) => 1,
+        NameUse::Binding { .. } | NameUse::Other | NameUse::Blocked => 2,
+    }
+}
+
+/// Stores the classification of an occurrence. A certain one overrides a pattern around it.
 fn note<'p>(uses: &mut HashMap<usize, NameUse<'p>>, kind: &str, receiver: &str, place: Node<'p>) {
     let what = match kind {
         "member" => NameUse::Member(receiver.to_owned()),
@@ -439,10 +437,11 @@ fn note<'p>(uses: &mut HashMap<usize, NameUse<'p>>, kind: &str, receiver: &str, 
         },
         "pattern" => NameUse::Pattern,
         "other" => NameUse::Other,
+        "reference" => NameUse::At(NamePosition::Reference),
+        "macro" => NameUse::At(NamePosition::MacroReference),
         _ => NameUse::Blocked,
     };
-    let existing = uses.get(&place.id());
-    if existing.is_none() || matches!((existing, &what), (Some(NameUse::Pattern), NameUse::Binding { .. })) {
+    if uses.get(&place.id()).is_none_or(|existing| certainty(existing) < certainty(&what)) {
         uses.insert(place.id(), what);
     }
 }

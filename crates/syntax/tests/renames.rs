@@ -111,7 +111,118 @@ const CASES: &[(&str, usize, &str)] = &[
     // Member access that looks like a path.
     ("rust", 2, "mod m {\n    pub fn @f() {}\n}\nfn k(m: T) { m.f(); m::@f(); o::m::f() }\n"),
     ("javascript", 2, "function g() {\n  function @f() {}\n  @f();\n}\ng.f();\n"),
+    // Macros, attributes, labels, variants and associated types are not functions or types of that name.
+    ("rust", 1, "fn @f() {}\nfn g() { f!(s, @f()); f::k(); 'f: loop { break 'f; } }\n"),
+    ("rust", 1, "fn @f() {}\n#[f]\n#[cfg(f)]\nfn g() { @f::<u8>(); }\n"),
+    ("rust", 1, "fn f() {}\n#[serde(default = f)]\nfn g() {}\n"),
+    ("rust", 1, "struct @f(i32);\n#[derive(f)]\nstruct G(@f);\nfn g(v: G) -> impl Iterator<f = @f> { v }\n"),
+    ("rust", 1, "struct @f;\nenum E { f(@f) }\nfn g() -> E { E::f(@f) }\n"),
+    ("rust", 1, "struct @f;\ntrait T { type f; fn g() -> (Self::f, @f); }\n"),
+    ("rust", 2, "macro_rules! m { (f) => { 1 } }\nfn f() {}\n"),
+    ("rust", 1, "macro_rules! @f { () => { @f!(1) }; (1) => { 2 } }\nfn g() { @f!(); f(); m!(@f!(), f); }\n"),
+    // Tokens of macros.
+    ("rust", 1, "fn @f() {}\nfn g() { m!(@f() != a, f!(1), 0..@f(), a.f, b::f(), f::k, @f::<u8>(), @f); }\n"),
+    ("rust", 1, "fn f() {}\nfn g() { println!(\"{f}\", f = 1); }\n"),
+    ("rust", 1, "fn f() {}\nfn g() { m!(S { f: 1 }); }\n"),
+    // The key of a pattern is a property, which a short form has as well.
+    ("rust", 1, "fn @f() {}\nfn g(S { f: x }: S) { @f(); }\n"),
+    ("javascript", 1, "function @f() {}\n({ f: x } = o);\nconst { f: y } = o;\n@f();\n"),
+    ("javascript", 1, "let @f, g;\n[@f, g] = [g, @f];\n({ g: @f } = o);\n"),
+    ("javascript", 1, "let f = 1;\n({ f } = o);\n"),
+    ("javascript", 1, "let f = 1;\n({ f = 2 } = o);\n"),
+    ("typescript", 1, "let f = 1;\n({ f } = o);\n"),
+    ("javascript", 1, "function @f() {}\nf: for (;;) { @f(); break f; }\n"),
+    ("javascript", 2, "class A extends B {\n  @f() { return super.f() + this.@f(); }\n}\n"),
+    ("typescript", 2, "class A extends B {\n  @f() { return super.f() + this.@f(); }\n}\n"),
+    ("java", 2, "class A extends B {\n    int @f() { return super.f() + this.@f() + @f(); }\n}\n"),
+    // Elements of HTML, their attributes, and components.
+    ("tsx", 1, "function @f() {}\nconst a = <f b={@f()} f=\"c\"><@f.g /><f:g x:f=\"\"/></f>;\n"),
+    // Members of enums, and names of other namespaces.
+    ("typescript", 1, "function @f() {}\nenum E { f, g = 3 }\nk(@f(), E.f);\n"),
+    ("typescript", 1, "function @f() {}\nenum E { f = 1, g = f() }\n@f(); \n"),
+    ("typescript", 1, "class @f {}\nenum E { f = 1 }\nlet a: @f = new @f();\nlet b: m.f<@f>;\n"),
+    ("typescript", 1, "namespace N { export class @f {} }\nlet a: N.@f;\nlet b: M.f;\n"),
+    ("typescript", 1, "interface @f {}\nlet a: @f = new f();\nexport default @f;\n"),
+    ("typescript", 1, "function @f() {}\ntype T = [f: string, g: typeof @f];\ninterface I { [f: string]: f; }\n"),
+    ("typescript", 1, "function @f() {}\nimport a = @f.g;\n"),
+    ("go", 3, "package f\n\nfunc @f() {}\n"),
+    (
+        "go",
+        3,
+        "package m\n\nvar @f int\n\nfunc g() {\n\tfor @f = range a {\n\t\tk(@f)\n\t}\n\tfor f := range a {\n\t\tk(f)\n\t}\n}\n",
+    ),
+    ("go", 3, "package m\n\nfunc @f() {}\n\nfunc g() {\n\tselect {\n\tcase f := <-c:\n\t\tk(f)\n\t}\n\t@f()\n}\n"),
+    ("java", 3, "package f;\n\nclass @f {\n    java.util.f a;\n    @f b;\n    a.f<@f> c;\n}\n"),
+    ("java", 2, "class A {\n    class @f {}\n    A.@f a;\n    B.f b;\n}\n"),
+    ("java", 2, "class A {\n    int f = 1;\n    int g(E e) { return switch (e) { case f -> 1; default -> 2; }; }\n}\n"),
+    ("java", 2, "class A {\n    int @f = 1;\n    enum E { f; E g() { return f; } }\n    int k() { return @f; }\n}\n"),
+    // A method and a variable of one name do not hide each other.
+    ("java", 2, "class A extends B {\n    int @f() { return f; }\n    int g(int f) { return f + @f() + this.f; }\n}\n"),
+    ("java", 2, "class A extends B {\n    int @f = 1;\n    int g() { return this.@f + @f + f() + this.f(); }\n}\n"),
+    (
+        "c",
+        1,
+        "static int @f(void) { return 1; }\nstruct s x = { f: 0 };\nint z = offsetof(struct s, f);\nint k(void) { f: return @f(); }\n",
+    ),
+    ("c", 1, "static void @f(void) {}\nstatic int g(void) __attribute__((f, f(1), cleanup(@f)));\n"),
+    ("c", 1, "static void f(void) {}\nstatic int g(void) __attribute__((format(f, 1, 2)));\n"),
+    ("c", 1, "static void @f(void) {}\n#ifdef f\n#endif\n#if f > 1\n#endif\nint a = sizeof(struct f);\n"),
+    ("c", 1, "#define @f 1\n#if @f > 1 && defined(@f)\n#endif\nint a = @f;\n@f b;\n"),
+    ("c", 1, "struct @f { struct @f *next; };\nstruct @f a;\n"),
+    ("c", 1, "struct f { int a; };\nf *make(void);\n"),
+    ("python", 1, "def @f(): pass\ng(f=@f)\n"),
+    ("python", 1, "def f(): pass\ndel f\n"),
+    ("python", 1, "class @f: pass\ndef g(a: @f, *b: list[@f]) -> @f: pass\ntype T = dict[str, @f]\n"),
+    ("python", 1, "class f: pass\ndef g[f](a: f): pass\n"),
+    ("python", 1, "class f: pass\ndef g():\n    type f = int\n    x: f\n"),
 ];
+
+/// Language, path of the symbol, new name, text, text afterwards if it can be renamed.
+const NAMED_CASES: &[(&str, &str, &str, &str, Option<&str>)] = &[
+    (
+        "java",
+        "A.name",
+        "title",
+        "class A {\n    @Column(name = \"n\")\n    private String name;\n    @name String get() { return name; }\n}\n",
+        Some(
+            "class A {\n    @Column(name = \"n\")\n    private String title;\n    @name String get() { return title; }\n}\n",
+        ),
+    ),
+    (
+        "java",
+        "Note",
+        "Memo",
+        "@interface Note {}\n@Note class A {\n    @Note() int a;\n    @Other.Part int b;\n}\n",
+        Some("@interface Memo {}\n@Memo class A {\n    @Memo() int a;\n    @Other.Part int b;\n}\n"),
+    ),
+    (
+        "python",
+        "name",
+        "label",
+        "def name(g): return g\n@name\n@a.name(name=name)\ndef k(): pass\n",
+        Some("def label(g): return g\n@label\n@a.name(name=label)\ndef k(): pass\n"),
+    ),
+    (
+        "javascript",
+        "Card",
+        "Panel",
+        "function Card() {}\nconst a = <Card Card=\"1\"><Card.Head /></Card>;\n",
+        Some("function Panel() {}\nconst a = <Panel Card=\"1\"><Panel.Head /></Panel>;\n"),
+    ),
+    // In small letters it would be an element of HTML.
+    ("javascript", "Card", "panel", "function Card() {}\nconst a = <Card />;\n", None),
+];
+
+#[test]
+fn names_of_other_things_stay() {
+    for (language, path, new, text, want) in NAMED_CASES {
+        let parsed = parse(text, Language::from_name(language).unwrap(), ParseLimits::ASKED).unwrap();
+        assert!(parsed.is_clean(), "{language}: {text}");
+        let Definition::One(symbol) = parsed.definition(path, None) else { panic!("{language}: {text}") };
+        let got = parsed.edit(&symbol, SymbolAction::Rename, new).map(|it| it.apply(text)).map_err(|it| it.code());
+        assert_eq!(got, want.map(str::to_owned).ok_or(Code::SymbolEntangled), "{language}: {text}");
+    }
+}
 
 #[test]
 fn name_is_changed_where_it_refers_to_the_symbol() {

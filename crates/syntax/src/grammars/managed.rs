@@ -2,6 +2,7 @@
 
 #![allow(unused_imports, reason = "which of them are needed depends on the features")]
 
+use super::positions;
 use crate::grammar::{Grammar, NameRule, SymbolName, SymbolRule, code, field, named, text_of};
 use tree_sitter::Node;
 
@@ -32,10 +33,13 @@ pub(super) static JAVA: Grammar = Grammar {
          (method_invocation !object name: (identifier) @member)
          (method_reference (_) @receiver (identifier) @member)
          (field_access object: (_) @receiver field: (identifier) @member)
+         (scoped_type_identifier (_) @receiver (type_identifier) @member) (package_declaration (_) @other)
+         (enum_constant name: (identifier) @binding) (constant_declaration (variable_declarator name: (identifier) @binding))
          (instanceof_expression name: (identifier) @blocked) (type_pattern (identifier) @blocked)
          (record_pattern_component (identifier) @blocked) (import_declaration (_) @outside)",
     ),
     bare_members: true,
+    positions: &[positions::JAVA],
     ..Grammar::plain("java", || tree_sitter_java::LANGUAGE.into())
 };
 

@@ -3,6 +3,7 @@
 mod data;
 pub(crate) mod full_build;
 mod managed;
+mod positions;
 mod scripts;
 mod systems;
 

@@ -2,6 +2,7 @@
 
 #![allow(unused_imports, reason = "which of them are needed depends on the features")]
 
+use super::positions;
 use crate::grammar::{Grammar, NameRule, SymbolName, SymbolRule, code, field, named, text_of};
 use tree_sitter::Node;
 
@@ -38,11 +39,15 @@ pub(super) static PYTHON: Grammar = Grammar {
          (for_statement left: (_) @pattern) (for_in_clause left: (_) @pattern) (as_pattern_target (_) @pattern)
          (function_definition name: (identifier) @binding) (class_definition name: (identifier) @binding)
          (global_statement (identifier) @blocked) (nonlocal_statement (identifier) @blocked)
-         (case_pattern (_) @blocked)
+         (case_pattern (_) @blocked) (delete_statement (identifier) @binding)
+         (delete_statement (expression_list (identifier) @binding))
+         (type (identifier) @reference) (type_alias_statement left: (type (identifier) @binding))
+         (function_definition type_parameters: (_) @blocked) (class_definition type_parameters: (_) @blocked)
          (attribute object: (_) @receiver attribute: (identifier) @member)
          (keyword_argument name: (identifier) @other)
          (import_statement (_) @outside) (import_from_statement (_) @outside)",
     ),
+    positions: &[positions::PYTHON],
     ..Grammar::plain("python", || tree_sitter_python::LANGUAGE.into())
 };
 
@@ -71,8 +76,10 @@ pub(super) static JAVASCRIPT: Grammar = Grammar {
         "(function_expression name: (identifier) @binding)",
         "(member_expression object: (_) @receiver property: (property_identifier) @member)",
         "(pair key: (property_identifier) @other) (field_definition property: (property_identifier) @other)",
+        "(pair_pattern key: (property_identifier) @other)",
         "(import_statement (_) @outside) (export_specifier) @outside (jsx_attribute (property_identifier) @other)",
     )),
+    positions: &[positions::SCRIPT, positions::JAVASCRIPT],
     ..Grammar::plain("javascript", || tree_sitter_javascript::LANGUAGE.into())
 };
 
@@ -129,12 +136,18 @@ const TS_LOCALS: &str = concat!(
     " (method_definition) (class_static_block) (internal_module)] @function",
     "[(statement_block) (for_statement) (for_in_statement) (catch_clause) (switch_body) (class) (class_declaration)",
     " (abstract_class_declaration) (interface_declaration) (type_alias_declaration) (function_signature)",
-    " (function_type) (call_signature) (method_signature)] @scope",
+    " (function_type) (call_signature) (method_signature) (enum_declaration)] @scope",
     "(required_parameter pattern: (identifier) @binding) (optional_parameter pattern: (identifier) @binding)",
     "(lexical_declaration (variable_declarator name: (identifier) @binding))",
     "(variable_declaration (variable_declarator name: (identifier) @hoisted))",
     "(required_parameter pattern: (_) @pattern) (optional_parameter pattern: (_) @pattern) (variable_declarator name: (_) @pattern)",
     "(arrow_function parameter: (identifier) @binding) (for_in_statement left: (_) @pattern) (catch_clause parameter: (_) @pattern)",
+    "(class name: (type_identifier) @binding) (pair_pattern key: (property_identifier) @other)",
+    "(enum_body name: (property_identifier) @binding) (enum_assignment name: (property_identifier) @binding)",
+    "(nested_identifier object: (_) @receiver property: (property_identifier) @member)",
+    "(nested_type_identifier module: (_) @receiver name: (type_identifier) @member)",
+    "(internal_module name: (nested_identifier) @other) (module name: (nested_identifier) @other)",
+    "(export_statement \"namespace\" (identifier) @blocked)",
     "(class_declaration name: (type_identifier) @binding) (type_parameter name: (type_identifier) @binding)",
     "(shorthand_property_identifier) @blocked",
     "(function_declaration name: (identifier) @binding) (generator_function_declaration name: (identifier) @binding)",
@@ -151,6 +164,7 @@ pub(super) static TYPESCRIPT: Grammar = Grammar {
     containers: &["union_type", "intersection_type"],
     symbols: JS_SYMBOLS,
     locals: Some(TS_LOCALS),
+    positions: &[positions::SCRIPT, positions::TYPESCRIPT],
     ..Grammar::plain("typescript", || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into())
 };
 
@@ -160,6 +174,7 @@ pub(super) static TSX: Grammar = Grammar {
     containers: &["union_type", "intersection_type"],
     symbols: JS_SYMBOLS,
     locals: Some(TS_LOCALS),
+    positions: &[positions::SCRIPT, positions::TYPESCRIPT],
     ..Grammar::plain("tsx", || tree_sitter_typescript::LANGUAGE_TSX.into())
 };
 

@@ -2,6 +2,7 @@
 
 #![allow(unused_imports, reason = "which of them are needed depends on the features")]
 
+use super::positions;
 use crate::grammar::{Grammar, NameRule, SymbolName, SymbolRule, code, declared, field, named, text_of};
 use tree_sitter::Node;
 
@@ -36,8 +37,17 @@ pub(super) static RUST: Grammar = Grammar {
          (scoped_type_identifier path: (_) @receiver name: (type_identifier) @member)
          (field_initializer field: (field_identifier) @member) (field_declaration name: (field_identifier) @member)
          (shorthand_field_initializer (identifier) @blocked) (shorthand_field_identifier) @blocked
+         (field_pattern name: (field_identifier) @other)
+         ((attribute (identifier) @_name arguments: (token_tree) @other)
+          (#any-of? @_name \"allow\" \"cfg\" \"deny\" \"deprecated\" \"derive\" \"expect\" \"feature\" \"forbid\" \"inline\"
+           \"repr\" \"should_panic\" \"target_feature\" \"warn\"))
+         ((attribute (identifier) @_name arguments: (token_tree) @blocked)
+          (#not-any-of? @_name \"allow\" \"cfg\" \"deny\" \"deprecated\" \"derive\" \"expect\" \"feature\" \"forbid\" \"inline\"
+           \"repr\" \"should_panic\" \"target_feature\" \"warn\"))
+         (attribute (scoped_identifier) arguments: (token_tree) @blocked)
          (use_declaration (_) @outside)",
     ),
+    positions: &[positions::RUST],
     ..Grammar::plain("rust", || tree_sitter_rust::LANGUAGE.into())
 };
 
@@ -100,8 +110,14 @@ pub(super) static C: Grammar = Grammar {
          (preproc_params (identifier) @binding)
          (field_expression argument: (_) @receiver field: (field_identifier) @member)
          (field_declaration declarator: (_) @other) (field_designator) @other
+         (preproc_if condition: (_) @macro) (preproc_elif condition: (_) @macro)
+         (attribute_specifier (argument_list [(identifier) @macro (call_expression function: (identifier) @macro)]))
+         (attribute_specifier (argument_list (call_expression arguments: (argument_list (identifier) @reference))))
+         ((attribute_specifier (argument_list (call_expression function: (identifier) @_name arguments: (_) @blocked)))
+          (#not-any-of? @_name \"aligned\" \"alloc_align\" \"cleanup\" \"malloc\"))
          (labeled_statement label: (_) @other) (goto_statement label: (_) @other)",
     ),
+    positions: &[positions::C],
     ..Grammar::plain("c", || tree_sitter_c::LANGUAGE.into())
 };
 
@@ -131,7 +147,8 @@ pub(super) static GO: Grammar = Grammar {
           (type_case) (default_case) (communication_case) (type_declaration)] @scope
          (parameter_declaration name: (identifier) @binding) (variadic_parameter_declaration name: (identifier) @binding)
          (type_parameter_declaration name: (identifier) @binding)
-         (short_var_declaration left: (expression_list (identifier) @binding)) (range_clause left: (expression_list (identifier) @binding))
+         (short_var_declaration left: (expression_list (identifier) @binding)) (range_clause left: (expression_list (identifier) @binding) \":=\")
+         (receive_statement left: (expression_list (identifier) @binding) \":=\")
          (var_spec name: (identifier) @binding) (const_spec name: (identifier) @binding)
          (type_spec name: (type_identifier) @binding) (type_switch_statement alias: (expression_list (identifier) @binding))
          (selector_expression operand: (_) @receiver field: (field_identifier) @member)
@@ -139,6 +156,7 @@ pub(super) static GO: Grammar = Grammar {
          (field_declaration !name type: [(type_identifier) @blocked (generic_type type: (type_identifier) @blocked)])
          (keyed_element key: (_) @blocked) (labeled_statement label: (_) @other) (qualified_type) @other",
     ),
+    positions: &[positions::GO],
     ..Grammar::plain("go", || tree_sitter_go::LANGUAGE.into())
 };
 

@@ -193,7 +193,7 @@ impl<'t> Notebook<'t> {
                             .or("Ask a person to give the cells different ids."),
                         ));
                 }
-                hits.first().copied().or_else(|| id.strip_prefix("cell-")?.parse().ok())
+                hits.first().copied().or_else(|| self.without_id(id))
             }
         };
         number.filter(|&at| at < self.cells.len()).ok_or_else(|| {
@@ -209,6 +209,13 @@ impl<'t> Notebook<'t> {
                 count => error.evidence(format!("Its cells:\n{}", self.list(0..count))),
             }
         })
+    }
+
+    /// Returns the cell that readers show as `cell-N` because it has no id. One with an id is never meant by that: the
+    /// cell called `cell-N` may have been deleted.
+    fn without_id(&self, name: &str) -> Option<usize> {
+        let number: usize = name.strip_prefix("cell-")?.parse().ok()?;
+        self.cells.get(number).is_some_and(|cell| cell.id.is_none()).then_some(number)
     }
 
     /// The cells with an id, at most the first [`LISTED_DUPLICATES_MAX`] of them.

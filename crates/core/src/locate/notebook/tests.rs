@@ -96,12 +96,23 @@ fn cells_are_parsed() {
         (outputs[0].kind.as_str(), &*outputs[0].shown),
         ("stream", &[OutputPart::Text("2\n".to_owned(), 0)][..])
     );
-    let at = notebook.find(&CellName::Id("cell-1".to_owned())).unwrap();
-    assert_eq!(at, 1);
     let missing = notebook.find(&CellName::Id("nowhere".to_owned())).unwrap_err();
     assert_eq!(missing.code(), Code::CellMissing);
     assert!(missing.evidence_text().contains("0 intro (markdown): # Títle\n1 calc (code): x = 1"), "{missing}");
     assert_eq!(notebook.find(&CellName::Number(2)).unwrap_err().code(), Code::CellMissing);
+}
+
+#[test]
+fn numbered_name_means_only_a_cell_without_an_id() {
+    let text = r#"{"cells": [{"id": "cell-0"}, {"id": "cell-2"}, {"source": ""}], "nbformat": 4, "metadata": {}}"#;
+    let notebook = Notebook::read(text).unwrap();
+    let find = |id: &str| notebook.find(&CellName::Id(id.to_owned()));
+    assert_eq!(find("cell-0").unwrap(), 0);
+    // The cell with that number has another id; `cell-1` may have been deleted.
+    assert_eq!(find("cell-1").unwrap_err().code(), Code::CellMissing);
+    assert_eq!(find("cell-2").unwrap(), 1);
+    let unnamed = Notebook::read(&text.replace("cell-2", "b")).unwrap();
+    assert_eq!(unnamed.find(&CellName::Id("cell-2".to_owned())).unwrap(), 2);
 }
 
 #[test]

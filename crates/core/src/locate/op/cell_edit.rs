@@ -32,7 +32,7 @@ impl CellType {
 /// A caller's reference to a cell.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CellName {
-    /// The cell with this id, or `cell-N` for cell N if no cell has that id.
+    /// The cell with this id, or `cell-N` for cell N if that has no id.
     Id(String),
     /// The cell with this number, from 0.
     Number(usize),
