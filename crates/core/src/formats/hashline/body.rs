@@ -66,7 +66,7 @@ pub(super) struct BodyMeaning {
     pub(super) notes: Vec<&'static str>,
 }
 
-pub(super) const PROSE_NOTE: &str = "Text around the edits was ignored.";
+const PROSE_NOTE: &str = "Text below the edits was ignored.";
 const PREFIXED_NOTE: &str = "Auto-prefixed bare body row(s) with `+`. Body rows must be `+TEXT` literal lines; pasting raw code as payload is not a portable shape.";
 const EMPTIED_NOTE: &str = "Interpreted an empty body as deletion. Use the form without a colon to delete lines.";
 const OLD_ROWS_NOTE: &str = "Rows with `-` were read as removed lines and checked against the file; the range alone determines which lines are replaced.";

@@ -146,7 +146,7 @@ impl HashlineParser {
         }
     }
 
-    /// Returns the error for a text that may be cut off: nothing but the end of the fence shows that a body is complete.
+    /// Returns the error for a text that may be cut off: only the end of the fence shows that a body is complete.
     fn truncation(&self, cut: bool) -> Option<Error> {
         let fence = self.fence.as_ref().filter(|_| !self.outside && !self.ended && !self.sections.is_empty())?;
         let is_complete = !cut && self.open.as_ref().is_some_and(|open| open.op.kind != OpKind::Body);
@@ -230,7 +230,7 @@ impl HashlineParser {
         }
         match self.start.take() {
             Some(_) if self.fence.is_none() && header::is_tagged(inner) => {
-                self.notes.push(body::PROSE_NOTE.to_owned());
+                self.notes.push("Text above the first header was ignored.".to_owned());
             }
             Some(error) if self.fence.is_none() => self.errors.push(error),
             _ => {}

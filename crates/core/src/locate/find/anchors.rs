@@ -86,15 +86,12 @@ pub(crate) fn between(
     if ranges.is_empty() {
         return Err(missing(&search, anchors));
     }
-    match &anchors.at {
-        None => {
+    let is_named = |it: &AnchoredRange| anchors.at.as_ref() == Some(&select::site_id(&search, it.span(&search)));
+    if !ranges.iter().any(is_named) {
+        if anchors.at.is_none() {
             retain_likely(&search, &mut ranges);
-            add_rivals(&search, anchors, &mut ranges);
         }
-        Some(id) if ranges.iter().all(|it| select::site_id(&search, it.span(&search)) != *id) => {
-            add_rivals(&search, anchors, &mut ranges);
-        }
-        Some(_) => {}
+        add_rivals(&search, anchors, &mut ranges);
     }
     let candidates = CandidateSites {
         places: ranges.iter().map(|it| anchored_site(&search, it)).collect(),

@@ -3,9 +3,9 @@
 //! Every line of the old text has a number (`12<TAB>`, `12→`, `12:`, `12 |`, `12│`), the numbers are consecutive, and
 //! one header line (`¶…`) may precede them. Rows that a reply marks as removed (`-`, spaces, a tab) are dropped,
 //! because the file does not have them any more; after a dry run the file has them, and lacks the rows marked as new.
-//! If all lines of the new text that are not blank have a number that can only be a line number, the numbers are removed
-//! from it as well; if none has one, the new text is used as it is; a mixture is refused. Then tiers 2 to 6 are tried.
-//! The number may select among equal sites.
+//! If all lines of the new text that are not blank have a number, the numbers are removed from it as well; if none has
+//! one, the new text is used as it is; a mixture is refused, and so are numbers that may be text. Then tiers 2 to 6 are
+//! tried. The number may select among equal sites.
 
 use super::edges;
 use super::{RULES, windows};
@@ -264,8 +264,8 @@ fn is_tag(tag: &str) -> bool {
     tag.len() == 4 && tag.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'))
 }
 
-/// Returns the new text without its numbers; unchanged if no line has one; `None` for a mixture, and for numbers that may
-/// be text.
+/// Returns the new text without its numbers; unchanged if no line has one; `None` for a mixture, and for numbers that
+/// may be text.
 fn stripped_new<'a>(lines: &[&'a str], old: &NumberedLines<'_>) -> Option<NumberedLines<'a>> {
     let (lines, sign) = (without_header(lines), old.sign);
     let own = |line: &&'a str| prefix(line).filter(|&(_, own, _)| own == sign || (own == '\0' && lines.len() > 1));
