@@ -219,7 +219,6 @@ fn call_that_is_cut_off_refuses_the_others() {
     for text in [
         format!("[\n {edit},\n {{\"file_path\": \"a.rs\", \"old_string"),
         format!("[\n {edit},\n"),
-        format!("[{edit}"),
         format!("{element}{}", tags("‹edit>\n‹path>a.rs‹/path>\n‹old_s")),
         format!("{element}{}", tags("‹ed")),
         format!("{}{edit}{}{}", tags("‹tool_call>"), tags("‹/tool_call>\n"), tags("‹tool_c")),
