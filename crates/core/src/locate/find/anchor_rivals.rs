@@ -29,14 +29,14 @@ pub(super) fn farther_anchor(
     let nearest = beyond.iter().position(|&line| count_alnum(search, line) > 0).map(|at| own + 1 + at);
     let is_echoed = nearest.is_some_and(|at| repeated[at + 1] > repeated[at]);
     let (mut all, mut best) = (weight(search, lines[own]), None);
-    for at in own + 1..lines.len() {
+    for (at, &line) in lines.iter().enumerate().skip(own + 1) {
         let gain = repeated[at] - repeated[own];
         let score = (2 * gain).cast_signed() - all.cast_signed();
         let is_likely = is_echoed && nearest.is_some_and(|it| it < at) || gain > 0 && score >= 0;
-        if is_likely && best.is_none_or(|(most, _)| score > most) && is_anchor(lines[at]) {
-            best = Some((score, lines[at]));
+        if is_likely && best.is_none_or(|(most, _)| score > most) && is_anchor(line) {
+            best = Some((score, line));
         }
-        all += weight(search, lines[at]);
+        all += weight(search, line);
     }
     best.map(|(_, line)| line)
 }

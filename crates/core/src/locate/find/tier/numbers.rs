@@ -269,11 +269,12 @@ fn is_tag(tag: &str) -> bool {
 fn stripped_new<'a>(lines: &[&'a str], old: &NumberedLines<'_>) -> Option<NumberedLines<'a>> {
     let (lines, sign) = (without_header(lines), old.sign);
     let own = |line: &&'a str| prefix(line).filter(|&(_, own, _)| own == sign || (own == '\0' && lines.len() > 1));
-    let found: Vec<_> = lines.iter().filter(|line| !is_blank(line)).map(|line| Some((*line, own(line)?))).collect();
-    let signs = found.iter().flatten().filter(|(_, (_, own, _))| *own == sign).count();
+    let rows: Vec<&str> = lines.iter().copied().filter(|line| !is_blank(line)).collect();
+    let found: Vec<_> = rows.iter().map(own).collect();
+    let signs = found.iter().flatten().filter(|(_, own, _)| *own == sign).count();
     let rests: Vec<&str> = if signs == 0 {
         lines.to_vec()
-    } else if are_copied(&found.into_iter().collect::<Option<Vec<_>>>()?, old) {
+    } else if found.iter().all(Option::is_some) && are_copied(&rows, old) {
         lines.iter().map(|line| own(line).map_or(*line, |(_, _, rest)| rest)).collect()
     } else {
         return None;
@@ -290,14 +291,15 @@ fn stripped_new<'a>(lines: &[&'a str], old: &NumberedLines<'_>) -> Option<Number
 /// True if the numbers of the new rows can only be line numbers: they have the columns of those in the old text, and go
 /// up from its first one by no more than there are rows. Models repeat a number on added lines, or write 0. A number
 /// alone is an empty line only if the rows around it count it.
-fn are_copied(rows: &[(&str, (usize, char, &str))], old: &NumberedLines<'_>) -> bool {
+fn are_copied(rows: &[&str], old: &NumberedLines<'_>) -> bool {
+    let prefixes: Vec<_> = rows.iter().filter_map(|line| prefix(line)).collect();
     let end = old.first.saturating_add(rows.len().max(old.rests.len()));
     let (mut last, mut next) = (old.first, old.first);
-    rows.iter().enumerate().all(|(at, &(line, (number, sign, _)))| {
+    rows.iter().zip(&prefixes).enumerate().all(|(at, (line, &(number, sign, _)))| {
         let is_read = ['\t', '→'].contains(&sign) && is_padded(line);
         let is_in_column = old.indented || !line.starts_with([' ', '\t']);
         let is_counted = if sign == '\0' {
-            number == next && rows.get(at + 1).map_or(old.ends_alone, |&(_, (below, _, _))| below > number)
+            number == next && prefixes.get(at + 1).map_or(old.ends_alone, |&(below, _, _)| below > number)
         } else {
             number == 0 || (last..end).contains(&number)
         };
