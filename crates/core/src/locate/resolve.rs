@@ -28,6 +28,7 @@ mod in_fence;
 mod in_turn;
 mod lone_cr;
 mod other_depth;
+mod partly_decoded;
 mod repeated;
 mod stated_ends;
 
@@ -100,6 +101,7 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: OpOrder, settings: ResolveSet
         }
         other => other?,
     };
+    partly_decoded::check(&repaired_ops, &resolved.ops)?;
     if has_bare {
         resolved.notes.push(Note::CopiedNumbers);
     } else if has_lone_cr {

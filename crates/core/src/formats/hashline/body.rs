@@ -2,7 +2,7 @@
 
 use super::dialect::HashlineDialect;
 use super::token::{OpKind, OpLine, trimmed};
-use super::{broken, header};
+use super::{broken, header, prose};
 use crate::error::{Error, Result};
 use crate::locate::find::{is_literal, is_padded, removed_row};
 use crate::locate::line_edits::LineTarget;
@@ -66,6 +66,7 @@ pub(super) struct BodyMeaning {
     pub(super) notes: Vec<&'static str>,
 }
 
+const PROSE_NOTE: &str = "Text below the edits was ignored.";
 const PREFIXED_NOTE: &str = "Auto-prefixed bare body row(s) with `+`. Body rows must be `+TEXT` literal lines; pasting raw code as payload is not a portable shape.";
 const EMPTIED_NOTE: &str = "Interpreted an empty body as deletion. Use the form without a colon to delete lines.";
 const OLD_ROWS_NOTE: &str = "Rows with `-` were read as removed lines and checked against the file; the range alone determines which lines are replaced.";
@@ -76,25 +77,40 @@ const LOOKS_LIKE_OP_NOTE: &str =
     "A body row `+…` reads like an operation; it was written as text. Omit the `+` to make it one.";
 const BLANK_ROWS_NOTE: &str = "Blank rows before or after the body were dropped; write `+` alone for an empty line.";
 
-/// Resolves the rows of an operation.
+/// Resolves the rows of an operation on the file at `path`.
 ///
 /// Errors: rows below an operation that has no body, no rows below one that needs them, rows with `-`, rows that may be
-/// headers.
-pub(super) fn resolve_rows(dialect: &HashlineDialect, open: &mut OpenOp, end: BodyEnd) -> Result<BodyMeaning> {
+/// headers or prose.
+pub(super) fn resolve_rows(
+    dialect: &HashlineDialect,
+    path: &str,
+    open: &mut OpenOp,
+    end: BodyEnd,
+) -> Result<BodyMeaning> {
     let mut out = BodyMeaning { notes: open.op.lenient.into_iter().collect(), ..BodyMeaning::default() };
     let mut rows = std::mem::take(&mut open.rows);
+    let is_apart = rows.first().is_some_and(|row| row.sort == RowKind::Blank);
     drop_edges(&mut rows, &mut out.notes);
     if end == BodyEnd::Operation {
         check_mentions(&rows)?;
     }
     if open.op.kind != OpKind::Body {
         return match rows.first() {
+            Some(_) if is_apart && prose::is_prose(&rows) => {
+                out.notes.retain(|note| *note != BLANK_ROWS_NOTE);
+                out.notes.push(PROSE_NOTE);
+                Ok(out)
+            }
             Some(row) => Err(no_body(dialect, open, row)),
             None => Ok(out),
         };
     }
     if end != BodyEnd::Abort {
         suspicious(dialect, &rows)?;
+    }
+    let is_diff = rows.iter().any(is_minus) && rows.iter().any(is_context);
+    if !is_diff && prose::drop_below(path, &mut rows)? {
+        out.notes.push(PROSE_NOTE);
     }
     minus_rows(dialect, &open.op, &mut rows, &mut out)?;
     numbered_rows(open.op.place, &mut rows, &mut out.notes);

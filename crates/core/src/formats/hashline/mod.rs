@@ -11,6 +11,7 @@ mod dialect;
 mod foreign;
 mod header;
 mod parser;
+mod prose;
 mod section;
 mod seed;
 mod stray;

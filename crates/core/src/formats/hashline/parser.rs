@@ -40,7 +40,8 @@ pub(super) struct HashlineParser {
     mention: Option<String>,
     /// The error for the first operation among the ignored lines.
     lost: Option<Error>,
-    /// The error for the beginning of the text; it is dropped if a fence shows that it was only prose.
+    /// The error for the beginning of the text; it is dropped if a fence or a complete header shows that it was only
+    /// prose.
     start: Option<Error>,
     errors: Vec<Error>,
     notes: Notes,
@@ -80,14 +81,15 @@ impl LineParser for HashlineParser {
         self.row(line, out);
     }
 
-    fn finish(mut self: Box<Self>, _cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
+    fn finish(mut self: Box<Self>, cut: bool, out: &mut Vec<StreamEvent>) -> Result<Request> {
         if self.reverse {
             return Err(line_parser::irreversible("An edit by line numbers"));
         }
+        let truncation = self.truncation(cut);
         self.close_section(out);
         self.errors.splice(0..0, self.start.take());
         if self.errors.is_empty() {
-            self.errors.extend(self.lost.take());
+            self.errors.extend(self.lost.take().or(truncation));
         }
         if self.sections.is_empty() && self.errors.is_empty() {
             self.errors.push(section::no_header("", 1));
@@ -144,12 +146,20 @@ impl HashlineParser {
         }
     }
 
+    /// Returns the error for a text that may be cut off: only the end of the fence shows that a body is complete.
+    fn truncation(&self, cut: bool) -> Option<Error> {
+        let fence = self.fence.as_ref().filter(|_| !self.outside && !self.ended && !self.sections.is_empty())?;
+        let is_complete = !cut && self.open.as_ref().is_some_and(|open| open.op.kind != OpKind::Body);
+        (!is_complete).then(|| stray::open_fence(self.at, fence.line))
+    }
+
     /// Handles fences around sections. A line that closes a fence ends the open section, unless it may just as well be
     /// one of its rows.
     fn fenced(&mut self, line: &str, out: &mut Vec<StreamEvent>) -> bool {
-        let Some(found) = FenceLine::of(line) else { return false };
+        let Some(found) = FenceLine::of(line, self.at) else { return false };
         if self.sections.is_empty() || self.outside {
-            self.fence = Some(found);
+            let is_end = self.fence.as_ref().is_some_and(|fence| found.closes(fence));
+            self.fence = (!is_end).then_some(found);
             return true;
         }
         let mut rows = self.open.iter().flat_map(|open| &open.rows).filter(|row| row.sort != RowKind::Blank);
@@ -218,9 +228,12 @@ impl HashlineParser {
         if !std::mem::take(&mut self.outside) {
             self.close_section(out);
         }
-        let prose = self.start.take();
-        if self.fence.is_none() {
-            self.errors.extend(prose);
+        match self.start.take() {
+            Some(_) if self.fence.is_none() && header::is_tagged(inner) => {
+                self.notes.push("Text above the first header was ignored.".to_owned());
+            }
+            Some(error) if self.fence.is_none() => self.errors.push(error),
+            _ => {}
         }
         let dialect = HashlineDialect::dialect_of(header);
         let Some(named) = header::read(inner) else {
@@ -262,6 +275,12 @@ impl HashlineParser {
     fn ignore(&mut self, line: &str) {
         if let Some((_, mention)) = header::mentioned(line) {
             self.mention = Some(mention.to_owned());
+        }
+        // Rows above the first header are edits of another format, or have lost their header.
+        if self.sections.is_empty() && self.fence.is_none() && self.lost.is_none() {
+            let row = line.starts_with('+').then(|| section::no_header(line, self.at));
+            self.lost =
+                row.or_else(|| stray::foreign(HashlineDialect::dialect_of(HeaderStyle::Pilcrow), line, self.at));
         }
         let read = |header| (HashlineDialect::dialect_of(header).read)(line).is_some();
         if self.lost.is_none()
@@ -345,8 +364,8 @@ impl HashlineParser {
     fn close(&mut self, end: BodyEnd, out: &mut Vec<StreamEvent>) {
         let Some(mut open) = self.open.take() else { return };
         let Some(section) = self.sections.last_mut() else { return };
-        let taken =
-            body::resolve_rows(section.dialect_row, &mut open, end).and_then(|settled| section.take(open, settled));
+        let taken = body::resolve_rows(section.dialect_row, &section.path, &mut open, end)
+            .and_then(|settled| section.take(open, settled));
         match taken {
             Ok(()) => {
                 if !self.quiet {
@@ -379,15 +398,17 @@ impl HashlineParser {
 struct FenceLine {
     sign: u8,
     run: usize,
+    /// 1-based line of the input.
+    line: usize,
     /// True if no info string follows.
     bare: bool,
 }
 
 impl FenceLine {
-    fn of(line: &str) -> Option<FenceLine> {
-        let sign = *line.as_bytes().first().filter(|sign| b"`~".contains(sign))?;
-        let run = line.bytes().take_while(|byte| *byte == sign).count();
-        (run >= 3).then(|| FenceLine { sign, run, bare: trimmed(&line[run..]).is_empty() })
+    fn of(text: &str, line: usize) -> Option<FenceLine> {
+        let sign = *text.as_bytes().first().filter(|sign| b"`~".contains(sign))?;
+        let run = text.bytes().take_while(|byte| *byte == sign).count();
+        (run >= 3).then(|| FenceLine { sign, run, line, bare: trimmed(&text[run..]).is_empty() })
     }
 
     fn closes(&self, open: &FenceLine) -> bool {

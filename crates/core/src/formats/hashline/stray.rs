@@ -3,6 +3,7 @@
 use super::dialect::HashlineDialect;
 use super::token::{LineScanner, trimmed};
 use super::{broken, header};
+use crate::code::Code;
 use crate::error::Error;
 use crate::text::content::HeaderStyle;
 
@@ -99,6 +100,15 @@ pub(super) fn elided(row: &str, at: usize) -> Error {
 pub(super) fn fence(row: &str, at: usize) -> Error {
     let what = "the line may end the fence around the edits, or be a row of the body.";
     broken(at, what, row).next("Write every row of a body with `+`, or send the edits without a fence.")
+}
+
+/// Creates the error for a text that ends in an open fence.
+pub(super) fn open_fence(line: usize, fence: usize) -> Error {
+    let what =
+        format!("Line {line} of the input: the text may be cut off here: the fence on line {fence} is not closed.");
+    Error::new(Code::EditUnparsable, what)
+        .next("If nothing is missing, add the line that closes the fence; otherwise send the whole text again.")
+        .fact("line", line)
 }
 
 /// Creates the error for an operation among lines that belong to no section; `mention` is a header above it.

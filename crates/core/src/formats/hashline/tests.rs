@@ -435,6 +435,8 @@ fn fences_and_surrounding_text_are_ignored() {
         "Here:\n\n```\n¶a.rs#1A2B\nreplace 2..3:\n+x\n```\nDone.\n",
         "¶a.rs#1A2B\nreplace 2..3:\n+x\n```\n",
         "````\n¶a.rs#1A2B\nreplace 2..3:\n+x\n````\n",
+        "Here:\n¶a.rs#1A2B\nreplace 2..3:\n+x\n",
+        "```sh\nls\n```\n\n¶a.rs#1A2B\nreplace 2..3:\n+x\n",
     ] {
         let request = understood(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let FileAction::Edit { ops, .. } = &request.files[0].action else { panic!() };
@@ -444,9 +446,51 @@ fn fences_and_surrounding_text_are_ignored() {
     assert_eq!(understood(two).unwrap().files.len(), 2);
     assert_eq!(ops("¶a.md#1A2B\nreplace 2..3:\n+```\n+x\n+```\n"), [lines(2, 3, "```\nx\n```\n")]);
     assert_eq!(ops("¶a.md#1A2B\nreplace 2..3:\n```\nx\n```\n"), [lines(2, 3, "```\nx\n```\n")]);
-    for text in ["Here:\n¶a.rs#1A2B\nreplace 2..3:\n+x\n", "```\n¶a.rs#1A2B\nreplace 2..3:\nx\n```\ny\n```\n"] {
-        assert!(understood(text).is_err(), "{text}");
+    let text = "```\n¶a.rs#1A2B\nreplace 2..3:\nx\n```\ny\n```\n";
+    assert!(understood(text).is_err(), "{text}");
+}
+
+#[test]
+fn prose_around_sections_is_ignored_or_refused() {
+    let above = "I will update the file.\n\n";
+    let below = "\nLet me know if you need\nanything else!\n\nThe rest of it is as before.\n";
+    for head in ["¶a.rs#1A2B\nreplace 2..3:\n", "[a.rs#1A2B]\nPUT 2.=3:\n"] {
+        let request = parse(&format!("{above}{head}+x\n{below}")).unwrap();
+        assert_eq!(request.notes.iter().filter(|it| it.to_string().contains("was ignored")).count(), 2);
+        assert_eq!(ops(&format!("{above}{head}+x\n{below}")), [lines(2, 3, "x\n")]);
+        // Text that may be a row, in the file or below others; a row that is a sentence.
+        for rows in [
+            "+x\n\ndef g():\n",
+            "+x\ny\n\nThat is all of it.\n",
+            "+x\nThat is all of it.\n",
+            "x\n\nThat is all of it.\n",
+        ] {
+            assert!(refused(&format!("{head}{rows}")).message().contains("may be text below"), "{head}{rows}");
+        }
+        refused(&format!("{head}+x\n{below}").replace("a.rs", "a.md"));
+        // Pasted rows.
+        assert_eq!(ops(&format!("{head}x\n\ny\n")), [lines(2, 3, "x\n\ny\n")]);
+        assert_eq!(ops(&format!("{head}+x\ny\n")), [lines(2, 3, "x\ny\n")]);
+        // Rows and hunks without a header.
+        for lost in ["+x\n", "@@ -1 +1 @@\n-a\n+b\n", "replace 1..1:\n+x\n"] {
+            assert!(parse(&format!("{lost}\n{head}+x\n")).is_err(), "{lost}{head}");
+        }
     }
+    let two = "¶a.rs#1A2B\ndelete 2\n\nNow the second file:\n\n¶b.rs#1A2B\ndelete 2\n";
+    assert_eq!(parse(two).unwrap().files.len(), 2);
+    assert!(refused("¶a.rs#1A2B\ndelete 2\nNow the second file:\n").message().contains("does not take body rows"));
+}
+
+#[test]
+fn open_fence_means_that_the_text_is_cut_off() {
+    for head in ["¶a.rs#1A2B\nreplace 2..4:\n", "[a.rs#1A2B]\nPUT 2.=4:\n"] {
+        for rows in ["+X one\n+Y tw", "+X one\n", ""] {
+            let error = parse(&format!("Edit:\n```\n{head}{rows}")).unwrap_err();
+            assert!(!rows.starts_with('+') || error.message().contains("the fence on line 2 is not closed"), "{error}");
+        }
+    }
+    assert!(parse("```\n¶a.rs#1A2B\ndelete 2").is_err());
+    assert!(parse("```\n¶a.rs#1A2B\ndelete 2\n").is_ok());
 }
 
 #[test]

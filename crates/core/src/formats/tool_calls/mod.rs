@@ -169,6 +169,8 @@ fn find(text: &str) -> FoundCalls {
     let (mut at, mut read) = (0, 0);
     // True directly after a mark that must be followed by a call.
     let mut opened = false;
+    // The last list that could not be read, and whether its first element is a call.
+    let mut list: Option<(usize, bool)> = None;
     for _ in 0..CALLS_TRIED_MAX {
         let Some(start) = next_start(text, at, read) else { break };
         let rest = &text[start..];
@@ -185,17 +187,34 @@ fn find(text: &str) -> FoundCalls {
         if let Some((calls, len)) = parsed {
             at = start + len;
             read = at;
+            list = list.map(|(open, begins)| (open, begins || text[open + 1..start].trim().is_empty()));
             let calls = calls.into_iter();
             found.list.extend(calls.map(|(name, arguments)| WrittenCall { name, arguments, bytes: start..at }));
         } else {
             at = start + 1;
-            if opened || tags::begins(rest) {
+            if opened
+                || tags::begins(rest)
+                || found.list.iter().any(|call| begins_like(rest, &text[call.bytes.clone()]))
+            {
                 found.broken = found.broken.or(Some(start));
             }
+            list = if rest.starts_with('[') { Some((start, false)) } else { list };
         }
         opened = false;
     }
+    if let (Some((open, true)), Some(last)) = (list, found.list.last()) {
+        let below = text[last.bytes.end..].trim_start_matches(|ch: char| ch == ',' || ch.is_whitespace());
+        found.broken = found.broken.or_else(|| (!below.starts_with(']')).then_some(open));
+    }
     found
+}
+
+/// True for a text that begins with the tag of a call, or that ends inside of it or of a mark around calls.
+fn begins_like(text: &str, call: &str) -> bool {
+    let tag = call.split(['>', ' ', '\n']).next().filter(|tag| tag.starts_with('<'));
+    let has_tag = tag.and_then(|tag| text.strip_prefix(tag)).is_some_and(|rest| rest.starts_with(['>', ' ', '\n']));
+    let end = text.trim_end();
+    has_tag || end.len() > 1 && (call.starts_with(end) || FRAMES.iter().any(|frame| frame.starts_with(end)))
 }
 
 /// Returns the next offset from `at` at which a call may begin: at the start of a line, or directly after `read`, the

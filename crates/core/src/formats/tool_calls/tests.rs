@@ -210,3 +210,21 @@ proptest! {
         let _ = files(&tags(&text));
     }
 }
+
+#[test]
+fn call_that_is_cut_off_refuses_the_others() {
+    let edit = json!({"file_path": "a.rs", "old_string": "x", "new_string": "y"}).to_string();
+    let element =
+        tags("‹edit>\n‹path>a.rs‹/path>\n‹old_string>\nx\n‹/old_string>\n‹new_string>\ny\n‹/new_string>\n‹/edit>\n");
+    for text in [
+        format!("[\n {edit},\n {{\"file_path\": \"a.rs\", \"old_string"),
+        format!("[\n {edit},\n"),
+        format!("{element}{}", tags("‹edit>\n‹path>a.rs‹/path>\n‹old_s")),
+        format!("{element}{}", tags("‹ed")),
+        format!("{}{edit}{}{}", tags("‹tool_call>"), tags("‹/tool_call>\n"), tags("‹tool_c")),
+    ] {
+        assert!(files(&text).is_err_and(|error| error.contains("cut off")), "{text}");
+    }
+    assert_eq!(files(&format!("[\n {edit},\n]\n")).unwrap().len(), 1);
+    assert_eq!(files(&format!("[1]\n{edit}\n")).unwrap().len(), 1);
+}

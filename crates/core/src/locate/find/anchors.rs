@@ -3,9 +3,11 @@
 //! Both anchors are compared without their indentation; the last line must have the same depth relative to the first as
 //! in the call. The caller does not show the lines in between, so the new text is the evidence: it must repeat half of
 //! them in order, by the weight of the lines or by words, and no other place may come within 0.15 of that. A place with
-//! nothing between the anchors must be the only one. Otherwise the places are listed and nothing is written.
+//! nothing between the anchors must be the only one, and the new text must not repeat lines beyond the place, up to
+//! another line that may be the anchor. Otherwise the places are listed and nothing is written.
 
 use super::align::align;
+use super::anchor_rivals;
 use super::copied_numbers;
 use super::indent::{self, IndentMap};
 use super::match_site::{CandidateSites, MatchSite, SitePlan};
@@ -22,6 +24,7 @@ use crate::locate::op::{AnchorPair, ExpectedMatches, ResolveSettings, TextNames,
 use crate::locate::resolve;
 use crate::note::{Note, Notes};
 use crate::text::fold::{self, Normalization, is_blank};
+use crate::text::span::Span;
 use crate::text::tokens::{share, tokens};
 
 /// Maximum number of cells (new lines × lines of the file) for all places together.
@@ -42,6 +45,12 @@ struct AnchoredRange {
     kept: f64,
     /// False if several lines could be the last one, none of them with the indentation of its anchor.
     has_sure_end: bool,
+}
+
+impl AnchoredRange {
+    fn span(&self, search: &MatchSearch<'_>) -> Span {
+        span_of(search.lines(), self.first, self.last + 1)
+    }
 }
 
 /// Finds the lines between two anchors, and computes the edits that replace them by `new`.
@@ -77,8 +86,12 @@ pub(crate) fn between(
     if ranges.is_empty() {
         return Err(missing(&search, anchors));
     }
-    if anchors.at.is_none() {
-        retain_likely(&search, &mut ranges);
+    let is_named = |it: &AnchoredRange| anchors.at.as_ref() == Some(&select::site_id(&search, it.span(&search)));
+    if !ranges.iter().any(is_named) {
+        if anchors.at.is_none() {
+            retain_likely(&search, &mut ranges);
+        }
+        add_rivals(&search, anchors, &mut ranges);
     }
     let candidates = CandidateSites {
         places: ranges.iter().map(|it| anchored_site(&search, it)).collect(),
@@ -86,8 +99,8 @@ pub(crate) fn between(
     };
     let select::SelectedSites { places: chosen, note: choice } =
         select::select(&search, Tier::Drift, candidates).map_err(in_own_fields)?;
-    let start = chosen.first().map(|place| place.span.start());
-    let Some(range) = ranges.iter().find(|it| Some(search.lines().start(it.first)) == start) else {
+    let span = chosen.first().map(|place| place.span);
+    let Some(range) = ranges.iter().find(|it| Some(it.span(&search)) == span) else {
         return Err(failure::not_found(&search, Tier::Drift));
     };
     check_range(&search, range, anchors, settings, &chosen)?;
@@ -146,9 +159,41 @@ fn retain_likely(search: &MatchSearch<'_>, ranges: &mut Vec<AnchoredRange>) {
     }
 }
 
+/// Adds the longer ranges of which the new text repeats lines that the ranges do not have.
+fn add_rivals(search: &MatchSearch<'_>, anchors: &AnchorPair, ranges: &mut Vec<AnchoredRange>) {
+    let keys = search.run_hashes();
+    let [first, last] =
+        [&anchors.first, &anchors.last].map(|line| fold::normalized_hash(line, Normalization::Indentation));
+    let mut new: Vec<u64> =
+        split(search.new).iter().map(|line| fold::normalized_hash(line, Normalization::Indentation)).collect();
+    new.pop_if(|key| *key == last);
+    let has_first = new.first().is_some_and(|key| *key == first);
+    let forward = &new[usize::from(has_first)..];
+    let backward: Vec<u64> = forward.iter().rev().copied().collect();
+    let indent = |first: usize, last: usize| IndentMap::shift(&anchor_pairs(anchors, search, first, last));
+    let mut rivals: Vec<AnchoredRange> = Vec::new();
+    for it in ranges.iter().filter(|it| it.first < it.last && it.has_sure_end) {
+        let own = it.last - it.first - 1;
+        let below = anchor_rivals::farther_anchor(search, it.first + 1..keys.len(), own, forward, |line| {
+            keys[line] == last && indent(it.first, line).is_some()
+        });
+        let above = anchor_rivals::farther_anchor(search, (0..it.last).rev(), own, &backward, |line| {
+            keys[line] == first && indent(line, it.last).is_some()
+        });
+        let longer = [below.map(|line| (it.first, line)), above.map(|line| (line, it.last))];
+        for (first, last) in longer.into_iter().flatten() {
+            if ranges.iter().chain(&rivals).all(|it| (it.first, it.last) != (first, last)) {
+                let kept = kept(search, first, last, true);
+                rivals.push(AnchoredRange { first, last, indent: indent(first, last), kept, has_sure_end: true });
+            }
+        }
+    }
+    ranges.extend(rivals);
+}
+
 /// Returns the place of an anchored range.
 fn anchored_site<'s>(search: &MatchSearch<'_>, it: &AnchoredRange) -> MatchSite<'s> {
-    MatchSite { span: span_of(search.lines(), it.first, it.last + 1), plan: SitePlan::Ready(Vec::new()) }
+    MatchSite { span: it.span(search), plan: SitePlan::Ready(Vec::new()) }
 }
 
 /// Creates the error for a place that is refused.
@@ -354,7 +399,7 @@ fn is_files(depth: Depth) -> bool {
 }
 
 fn text_match(search: &MatchSearch<'_>, range: &AnchoredRange, depth: Depth) -> Result<TextMatch, MatchRefusal> {
-    let span = span_of(search.lines(), range.first, range.last + 1);
+    let span = range.span(search);
     let indent = match &range.indent {
         _ if search.new.is_empty() || is_files(depth) => &IndentMap::Verbatim,
         Some(indent) if depth == Depth::OldText => indent,
@@ -401,6 +446,28 @@ mod tests {
             run(FILE, "fn one() {", "}", "fn one() {\n    todo()\n}", Some(id)).unwrap(),
             "fn one() {\n    todo()\n}\n\nfn two() {\n}\n"
         );
+    }
+
+    #[test]
+    fn lines_that_would_be_doubled_make_a_longer_range_a_rival() {
+        let file = "start {\n  one\n}\nmid {\n  two\n}\nlast {\n  three\n}\n";
+        let new = "start {\n  one\n}\nmid {\n  TWO\n}";
+        let error = run(file, "start {", "}", new, None).unwrap_err();
+        let candidates = error.data()["candidates"].as_array().unwrap().clone();
+        let done: Vec<String> = candidates
+            .iter()
+            .map(|it| run(file, "start {", "}", new, Some(it["id"].as_str().unwrap().to_owned())).unwrap())
+            .collect();
+        let longer = file.replace("two", "TWO");
+        assert_eq!(done, [file.replace("start {\n  one\n}", new), longer.clone()]);
+        // The first line is the one that may be another.
+        let file = "do\n  line_that_changes_here()\n  keep()\ndo\n  two()\nend\n";
+        let error = run(file, "do", "end", "do\n  other()\n  keep()\ndo\n  two()\nend", None).unwrap_err();
+        assert_eq!(error.data()["candidates"].as_array().unwrap().len(), 2, "{error}");
+        // New lines that are not those beyond the range.
+        let file = "start {\n  one\n}\nmid {\n  two\n}\n";
+        let new = "start {\n  one\n}\nnext {\n  2\n}";
+        assert_eq!(run(file, "start {", "}", new, None).unwrap(), file.replace("start {\n  one\n}", new));
     }
 
     #[test]

@@ -13,15 +13,16 @@ use crate::error::ErrorContext;
 use crate::error::{Error, Result};
 use crate::locate::line_format;
 use crate::locate::op::{Hunk, HunkLine, HunkLineKind};
+use crate::text::fold;
 use crate::text::snapshot::Snapshot;
 use crate::work;
 
-/// The width to which `read` pads its numbers, in columns.
-const NUMBER_PADDING: usize = 6;
 /// The sign after a number in some replies; a tab is the other one.
 const ARROW: &str = "→";
-/// Maximum number of lines of the file that are examined for numbers of their own.
+/// Maximum number of lines that are examined for numbers: of the file for its own, of a new text for copied ones.
 const EXAMINED_LINES_MAX: usize = 200;
+/// Minimum number of letters and digits of a line that is a copy in any form.
+const COPIED_ALNUM_MIN: usize = 4;
 
 /// Removes copied line numbers from the new text of a replacement; `None` if it has none. `old` is the replaced text,
 /// which has no numbers.
@@ -29,7 +30,7 @@ const EXAMINED_LINES_MAX: usize = 200;
 /// Errors: `call.invalid` for numbers without proof that they were copied.
 pub(super) fn uncopied_replacement(base: &Snapshot, old: &str, new: &str) -> Result<Option<String>> {
     let numbered = copied(new);
-    if numbered.is_none() && !has_read_shape(new)
+    if numbered.is_none() && !has_numbers(new)
         || old.is_empty()
         || split(old).iter().any(|line| numbers::has_number(line))
     {
@@ -47,7 +48,7 @@ pub(super) fn uncopied_replacement(base: &Snapshot, old: &str, new: &str) -> Res
 /// Errors: `call.invalid` for numbers without proof that they were copied.
 pub(crate) fn without_copied_numbers(base: &Snapshot, new: &str) -> Result<Option<String>> {
     let numbered = copied(new);
-    if numbered.is_none() && !has_read_shape(new) || is_blank_or_numbered(&split(base.text())) {
+    if numbered.is_none() && !has_numbers(new) || is_blank_or_numbered(&split(base.text())) {
         return Ok(None);
     }
     let Some(lines) = numbered else { return refuse_partly_numbered(base, new, "content") };
@@ -108,23 +109,37 @@ fn has_read_shape(text: &str) -> bool {
 fn is_read_shape(line: &str) -> bool {
     let digits = line.trim_start_matches(' ');
     let rest = digits.trim_start_matches(|ch: char| ch.is_ascii_digit());
-    rest.len() < digits.len() && (rest.starts_with('\t') || rest.starts_with(ARROW)) && is_padded(line)
+    rest.len() < digits.len() && (rest.starts_with('\t') || rest.starts_with(ARROW)) && numbers::is_padded(line)
 }
 
-/// Refuses new text in which some lines are numbered lines of the file, as `read` shows them.
+/// True for a text with lines that have a number: in the form of `read` anywhere, in any form among its first lines.
+fn has_numbers(text: &str) -> bool {
+    has_read_shape(text) || work::lines(text).take(EXAMINED_LINES_MAX).any(numbers::has_number)
+}
+
+/// Refuses new text in which some lines are numbered lines of the file, as replies show them.
 fn refuse_partly_numbered(base: &Snapshot, new: &str, field: &'static str) -> Result<Option<String>> {
-    let own = split(base.text());
-    if new.lines().filter(|line| is_read_shape(line)).any(|line| is_copy(&own, line)) {
+    if has_copies(base, new) {
         return Err(numbers_refusal(new, "Some lines of the new text begin with a line number.", field));
     }
     Ok(None)
 }
 
-/// True for a numbered line whose text is in the file at that number.
+/// True if a line is a numbered line of the file, at that number.
+fn has_copies(base: &Snapshot, new: &str) -> bool {
+    let own = split(base.text());
+    work::lines(new).filter(|line| numbers::has_number(line)).any(|line| is_copy(&own, line))
+}
+
+/// True for a numbered line whose text is in the file at that number. A space after the number may belong to it. Unless
+/// the number has the form of `read`, the line must not be so short that a table may have it.
 fn is_copy(file: &[&str], line: &str) -> bool {
     let Some(lines) = numbers::numbered(&[line]) else { return false };
     let there = lines.first.checked_sub(1).and_then(|at| file.get(at));
-    lines.rests.first().is_some_and(|rest| !rest.trim().is_empty() && there == Some(rest))
+    lines.rests.first().zip(there).is_some_and(|(rest, there)| {
+        let is_telling = is_read_shape(line) || fold::count_alnum(rest, COPIED_ALNUM_MIN) >= COPIED_ALNUM_MIN;
+        !rest.trim().is_empty() && is_telling && (rest == there || rest.strip_prefix(' ') == Some(*there))
+    })
 }
 
 /// Removes copied line numbers from lines to be inserted after line `line`, 0 for the beginning; `None` if they have
@@ -132,12 +147,16 @@ fn is_copy(file: &[&str], line: &str) -> bool {
 ///
 /// Errors: `call.invalid` for numbers without proof that they were copied.
 pub(crate) fn uncopied_insertion(base: &Snapshot, line: usize, new: &str) -> Result<Option<String>> {
-    let Some(lines) = copied(new) else { return Ok(None) };
+    let numbered = copied(new);
+    if numbered.is_none() && !has_numbers(new) {
+        return Ok(None);
+    }
     let own = split(base.text());
     let beside = &own[line.saturating_sub(1).min(own.len())..(line + 1).min(own.len())];
     if is_blank_or_numbered(&own) || beside.iter().any(|line| numbers::has_number(line)) {
         return Ok(None);
     }
+    let Some(lines) = numbered else { return refuse_partly_numbered(base, new, "insert_text") };
     // Lines with tabs may be a table whose first column is a number.
     let suspicious = !beside.iter().any(|line| line.contains('\t'));
     decided(base, new, &lines, Some(line + 1), suspicious, "insert_text")
@@ -154,7 +173,7 @@ pub(crate) fn uncopied_rows(base: &Snapshot, first: usize, last: usize, new: &st
     let (index, text) = (base.lines(), base.text());
     let last = last.min(first.saturating_add(EXAMINED_LINES_MAX)).saturating_add(1).min(index.count(text));
     let beside = (first.saturating_sub(1).max(1)..=last).map(|line| &text[index.span_of(text, line, line).range()]);
-    let padded = || split(new).iter().all(|line| is_padded(line));
+    let padded = || split(new).iter().all(|line| numbers::is_padded(line));
     let is_table = |line: &str| lines.sign != ':' && line.contains('\t') && !padded();
     if beside.into_iter().any(|line| numbers::has_number(line) || is_table(line)) {
         return None;
@@ -225,7 +244,7 @@ fn decided(
     field: &'static str,
 ) -> Result<Option<String>> {
     let in_table = ['\t', '→'].contains(&lines.sign);
-    let padded = in_table && split(new).iter().all(|line| is_padded(line));
+    let padded = in_table && split(new).iter().all(|line| numbers::is_padded(line));
     let at_place = in_table && suspicious && place == Some(lines.first);
     // In `12: text`, the space may belong to the tool's separator: the lines of the file decide.
     let spaced = !in_table && lines.padded && !lines.set_off && is_there(base, lines, true);
@@ -238,7 +257,7 @@ fn decided(
         }
         return Ok(Some(text));
     }
-    if !suspicious || !in_table || lines.rests.len() < 2 {
+    if !has_copies(base, new) && (!suspicious || !in_table || lines.rests.len() < 2) {
         return Ok(None);
     }
     Err(numbers_refusal(new, "Every line of the new text begins with a line number.", field))
@@ -260,13 +279,6 @@ fn numbers_refusal(new: &str, what: &'static str, field: &'static str) -> Error 
             .or("Send the text without the numbers and the signs after them."),
         )
         .about(ErrorContext::LineNumbers)
-}
-
-/// True for a number in the form of a reply: padded to its width.
-pub(crate) fn is_padded(line: &str) -> bool {
-    let digits = line.trim_start_matches(' ');
-    let end = digits.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(digits.len());
-    line.len() - digits.len() + end >= NUMBER_PADDING
 }
 
 /// True if at least half of the lines are in the file, with the same numbers.
@@ -371,6 +383,15 @@ mod tests {
         let error = refuse(FILE, "    first();\n", "     2\t    first();\n    zero();\n");
         assert_eq!((error.code(), error.data()["reason"].as_str()), (Code::CallInvalid, Some("line_numbers")));
         assert_eq!(edit("a\n", "a", "x\n     7\ty"), "x\n     7\ty\n");
+        // Any other form, with numbers on some lines or on all of them.
+        for new in [
+            "2:     first();\n3:     third();\nzero();",
+            "2\t    first();\nzero();",
+            "  2 |     first();\n  3 | x\n  4 | y",
+        ] {
+            assert_eq!(refuse(FILE, "    first();\n", new).code(), Code::CallInvalid, "{new}");
+        }
+        assert_eq!(edit("a\nb\n", "b", "2:b\nc"), "a\n2:b\nc\n");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! matched by likeness, which only explains failures.
 
 mod align;
+mod anchor_rivals;
 mod anchors;
 mod copied_numbers;
 mod failure;
@@ -39,8 +40,7 @@ use crate::text::span::Span;
 use crate::work::{self, STEP_BYTES};
 pub(crate) use anchors::between;
 pub(crate) use copied_numbers::{
-    are_read_rows, check_new_file, is_literal, is_padded, numbered, uncopied_insertion, uncopied_rows,
-    without_copied_numbers,
+    are_read_rows, check_new_file, is_literal, numbered, uncopied_insertion, uncopied_rows, without_copied_numbers,
 };
 pub(crate) use literal::{occurs, of_ops};
 use match_site::CandidateSites;
@@ -49,7 +49,7 @@ use search::MatchSearch;
 pub(crate) use search::SearchIndex;
 pub(in crate::locate) use tier::elision::is_gap;
 use tier::windows::{self, WindowRule};
-pub(crate) use tier::{EncodedText, removed_row, without_entities};
+pub(crate) use tier::{EncodedText, ProvenEscape, ProvenEscapes, is_padded, removed_row, without_entities};
 
 /// Maximum number of occurrences that all edits of one call may change.
 pub const CHANGED_PLACES_MAX: usize = 500_000;

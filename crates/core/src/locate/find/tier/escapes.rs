@@ -142,6 +142,39 @@ pub(crate) fn without_entities<'a>(now: &str, new: &'a str) -> Option<EncodedTex
     Some(EncodedText { decoded: entities.decoded(new, &classes), example })
 }
 
+/// Escapes that a call has by mistake, by scheme: old texts have them where the file has the characters themselves.
+#[derive(Default)]
+pub(crate) struct ProvenEscapes([BTreeSet<&'static str>; 2]);
+
+/// An escape that a call has by mistake.
+pub(crate) struct ProvenEscape {
+    /// The escape as it was sent.
+    pub(crate) sent: String,
+    /// The character that it encodes.
+    pub(crate) plain: &'static str,
+}
+
+impl ProvenEscapes {
+    /// Adds the escapes of an old text that the text found for it does not have.
+    pub(crate) fn add(&mut self, old: &str, found: &str) {
+        for (proven, scheme) in self.0.iter_mut().zip(&ESCAPE_SCHEMES) {
+            proven.extend(&scheme.classes(old) - &scheme.classes(found));
+        }
+    }
+
+    /// Returns such an escape in a new text, unless `old`, a text of the file, has it as well, or one of the texts has
+    /// the character itself.
+    pub(crate) fn within(&self, old: &str, new: &str) -> Option<ProvenEscape> {
+        self.0.iter().zip(&ESCAPE_SCHEMES).find_map(|(proven, scheme)| {
+            let sent = &(proven & &scheme.classes(new)) - &scheme.classes(old);
+            let raw = if sent.is_empty() { String::new() } else { scheme.without_escapes(&[old, new].concat()) };
+            let mut rows = scheme.rows.iter().filter(|(name, plain)| sent.contains(name) && !raw.contains(plain));
+            let &(name, plain) = rows.next()?;
+            Some(ProvenEscape { sent: format!("{}{name}", char::from(scheme.lead)), plain })
+        })
+    }
+}
+
 /// Returns a text with its backslash escapes decoded.
 pub(in crate::locate::find) fn without_backslashes(text: &str) -> String {
     let [backslash, _] = &ESCAPE_SCHEMES;
@@ -239,6 +272,19 @@ impl EscapeScheme {
         // Classes are inserted one by one, because collecting a set would sort the whole list.
         classes.extend(self.escapes(text).filter_map(|escape| Some(escape.row?.0)));
         classes
+    }
+
+    /// Returns a text without its escapes.
+    fn without_escapes(&'static self, text: &str) -> String {
+        let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+        for EscapeLead { at, row } in self.escapes(text) {
+            if let Some((name, _)) = row {
+                out.push_str(&text[from..at]);
+                from = at + 1 + name.len();
+            }
+        }
+        out.push_str(&text[from..]);
+        out
     }
 
     /// Decodes these classes of escapes.

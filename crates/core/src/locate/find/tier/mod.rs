@@ -19,8 +19,8 @@ pub(super) mod trailing;
 pub(super) mod widths;
 pub(super) mod windows;
 
-pub(crate) use escapes::{EncodedText, without_entities};
-pub(crate) use numbers::removed_row;
+pub(crate) use escapes::{EncodedText, ProvenEscape, ProvenEscapes, without_entities};
+pub(crate) use numbers::{is_padded, removed_row};
 
 /// The rules of tiers 2 to 6, in order.
 pub(in crate::locate::find) static RULES: [&windows::WindowRule; 5] =

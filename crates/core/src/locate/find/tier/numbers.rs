@@ -4,8 +4,8 @@
 //! one header line (`¶…`) may precede them. Rows that a reply marks as removed (`-`, spaces, a tab) are dropped,
 //! because the file does not have them any more; after a dry run the file has them, and lacks the rows marked as new.
 //! If all lines of the new text that are not blank have a number, the numbers are removed from it as well; if none has
-//! one, the new text is used as it is; a mixture is refused. Then tiers 2 to 6 are tried. The number may select among
-//! equal sites.
+//! one, the new text is used as it is; a mixture is refused, and so are numbers that may be text. Then tiers 2 to 6 are
+//! tried. The number may select among equal sites.
 
 use super::edges;
 use super::{RULES, windows};
@@ -27,7 +27,7 @@ pub(in crate::locate::find) fn run<'a>(search: &MatchSearch<'a>) -> Result<Candi
 }
 
 fn without_numbers<'a>(search: &MatchSearch<'a>, old: &NumberedLines<'a>) -> Result<CandidateSites<'a>, MatchRefusal> {
-    let new = stripped_new(&new_rows(search, old), old.sign);
+    let new = stripped_new(&new_rows(search, old), old);
     let number = Some(old.first).filter(|number| *number > 0);
     // Some tools print a space after the separator. Only if every line has it may it belong to the tool.
     let padded = old.padded && new.as_ref().is_none_or(|new| new.padded);
@@ -82,8 +82,8 @@ fn new_rows<'a>(search: &MatchSearch<'a>, old: &NumberedLines<'a>) -> Vec<&'a st
     rows
 }
 
-const PARTLY_NUMBERED: &str =
-    "The old text is there without its line numbers, but the new text has numbers on some lines only.";
+const PARTLY_NUMBERED: &str = "The old text is there without its line numbers, but the new text has numbers on some \
+     lines only, or has some that may be text: they do not continue those of the old text.";
 
 /// Returns the old text without its numbers, if every line has one, for the failure report.
 pub(in crate::locate::find) fn suggestion(search: &MatchSearch<'_>) -> Option<String> {
@@ -108,6 +108,10 @@ pub(in crate::locate::find) struct NumberedLines<'a> {
     pub(in crate::locate::find) padded: bool,
     /// True if the separator has a space before it as well.
     pub(in crate::locate::find) set_off: bool,
+    /// True if blanks are in front of a number.
+    indented: bool,
+    /// True if the last line is a number alone.
+    ends_alone: bool,
     /// False for text that had no numbers.
     bared: bool,
 }
@@ -185,7 +189,17 @@ fn rows_before_change<'a>(lines: &[&'a str]) -> Option<NumberedLines<'a>> {
             rests.push(rest);
         }
     }
-    Some(NumberedLines { rests, first, sign: '\t', padded: false, set_off: false, bared: true })
+    let indented = has_indented_number(lines);
+    Some(NumberedLines {
+        rests,
+        first,
+        sign: '\t',
+        padded: false,
+        set_off: false,
+        indented,
+        ends_alone: false,
+        bared: true,
+    })
 }
 
 /// Minimum number of spaces or digits between the sign of a removed line and its tab.
@@ -212,14 +226,21 @@ pub(in crate::locate::find) fn numbered<'a>(lines: &[&'a str]) -> Option<Numbere
         sign = if own == '\0' { sign } else { own };
         rests.push(rest);
     }
-    let padded = is_padded(&rests, sign);
+    let padded = are_spaced(&rests, sign);
     let set_off = without_header(lines)
         .iter()
         .all(|line| unmarked(line).trim_start_matches(|ch: char| ch.is_ascii_digit()).starts_with(' '));
-    (sign != '\0').then_some(NumberedLines { rests, first, sign, padded, set_off, bared: true })
+    let ends_alone = lines.last().and_then(|line| prefix(line)).is_some_and(|(_, sign, _)| sign == '\0');
+    let indented = has_indented_number(lines);
+    (sign != '\0').then_some(NumberedLines { rests, first, sign, padded, set_off, indented, ends_alone, bared: true })
 }
 
-fn is_padded(rests: &[&str], sign: char) -> bool {
+fn has_indented_number(lines: &[&str]) -> bool {
+    lines.iter().any(|line| line.starts_with([' ', '\t']))
+}
+
+/// True if every row that is not empty has a space after the separator.
+fn are_spaced(rests: &[&str], sign: char) -> bool {
     sign != '\t' && rests.iter().all(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
@@ -243,15 +264,17 @@ fn is_tag(tag: &str) -> bool {
     tag.len() == 4 && tag.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'))
 }
 
-/// Returns the new text without its numbers; unchanged if no line has one; `None` for a mixture.
-fn stripped_new<'a>(lines: &[&'a str], sign: char) -> Option<NumberedLines<'a>> {
-    let lines = without_header(lines);
+/// Returns the new text without its numbers; unchanged if no line has one; `None` for a mixture, and for numbers that
+/// may be text.
+fn stripped_new<'a>(lines: &[&'a str], old: &NumberedLines<'_>) -> Option<NumberedLines<'a>> {
+    let (lines, sign) = (without_header(lines), old.sign);
     let own = |line: &&'a str| prefix(line).filter(|&(_, own, _)| own == sign || (own == '\0' && lines.len() > 1));
-    let found: Vec<_> = lines.iter().filter(|line| !is_blank(line)).map(own).collect();
+    let rows: Vec<&str> = lines.iter().copied().filter(|line| !is_blank(line)).collect();
+    let found: Vec<_> = rows.iter().map(own).collect();
     let signs = found.iter().flatten().filter(|(_, own, _)| *own == sign).count();
     let rests: Vec<&str> = if signs == 0 {
         lines.to_vec()
-    } else if found.iter().all(Option::is_some) {
+    } else if found.iter().all(Option::is_some) && are_copied(&rows, old) {
         lines.iter().map(|line| own(line).map_or(*line, |(_, _, rest)| rest)).collect()
     } else {
         return None;
@@ -260,8 +283,40 @@ fn stripped_new<'a>(lines: &[&'a str], sign: char) -> Option<NumberedLines<'a>> 
     // A single number without text represents an empty text.
     let rests = if bared && rests.len() == 1 && is_blank(rests[0]) { Vec::new() } else { rests };
     // Text without numbers is no evidence about the space after the separator.
-    let padded = !bared || is_padded(&rests, sign);
-    Some(NumberedLines { rests, first: 0, sign, padded, set_off: false, bared })
+    let padded = !bared || are_spaced(&rests, sign);
+    let (indented, ends_alone) = (false, false);
+    Some(NumberedLines { rests, first: 0, sign, padded, set_off: false, indented, ends_alone, bared })
+}
+
+/// True if the numbers of the new rows can only be line numbers: they have the columns of those in the old text, and go
+/// up from its first one by no more than there are rows. Models repeat a number on added lines, or write 0. A number
+/// alone is an empty line only if the rows around it count it.
+fn are_copied(rows: &[&str], old: &NumberedLines<'_>) -> bool {
+    let prefixes: Vec<_> = rows.iter().filter_map(|line| prefix(line)).collect();
+    let end = old.first.saturating_add(rows.len().max(old.rests.len()));
+    let (mut last, mut next) = (old.first, old.first);
+    rows.iter().zip(&prefixes).enumerate().all(|(at, (line, &(number, sign, _)))| {
+        let is_read = ['\t', '→'].contains(&sign) && is_padded(line);
+        let is_in_column = old.indented || !line.starts_with([' ', '\t']);
+        let is_counted = if sign == '\0' {
+            number == next && prefixes.get(at + 1).map_or(old.ends_alone, |&(below, _, _)| below > number)
+        } else {
+            number == 0 || (last..end).contains(&number)
+        };
+        next = number + 1;
+        last = if is_counted { last.max(number) } else { last };
+        is_read || is_in_column && is_counted
+    })
+}
+
+/// The width to which `read` pads its numbers, in columns.
+const NUMBER_PADDING: usize = 6;
+
+/// True for a number in the form of a reply: padded to its width.
+pub(crate) fn is_padded(line: &str) -> bool {
+    let digits = line.trim_start_matches(' ');
+    let end = digits.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(digits.len());
+    line.len() - digits.len() + end >= NUMBER_PADDING
 }
 
 #[cfg(test)]
@@ -339,6 +394,28 @@ mod tests {
             edit("run_it();\n}\n", "1 | run_it();\n2 | }", "1 | run_it();\n0 | stop_it();\n2 | }"),
             "run_it();\nstop_it();\n}\n"
         );
+    }
+
+    #[test]
+    fn numbers_that_may_be_text_are_refused() {
+        let file = "alpha one\nbeta two\n";
+        for (old, new) in [
+            ("1\talpha one\n2\tbeta two", "1\talpha one\n404\n500\n2\tbeta two"),
+            ("1: alpha one\n2: beta two", "1: alpha one\n8080: \"x\",\n2: beta two"),
+            ("2\tbeta two", "404\tbeta two"),
+            ("1\talpha one\n2\tbeta two", "404\tone\n405\ttwo"),
+            ("1:alpha one\n2:beta two", "1:alpha one\n2:beta two\n    3: \"x\","),
+            ("1\talpha one\n2\tbeta two", "1\talpha one\n2\tbeta two\n3"),
+        ] {
+            refuse(file, old, new);
+        }
+        // A number alone is an empty line if the rows around it count it, or if the old text ends in such a row, too.
+        assert_eq!(edit(file, "1\talpha one\n2\tbeta two", "1\talpha one\n2\n3\tbeta two"), "alpha one\n\nbeta two\n");
+        assert_eq!(edit("alpha one\n\n", "1\talpha one\n2", "1\talpha two\n2"), "alpha two\n\n");
+        // Rows from elsewhere in the form of `read`, a line that is gone, and a number that is repeated.
+        assert_eq!(edit(file, "     2\tbeta two", "     2\tbeta two\n    90\tz"), "alpha one\nbeta two\nz\n");
+        assert_eq!(edit(file, "1\talpha one\n2\tbeta two", "2\tbeta two"), "beta two\n");
+        assert_eq!(edit(file, "1:alpha one\n2:beta two", "1:alpha one\n1:x\n2:beta two"), "alpha one\nx\nbeta two\n");
     }
 
     #[test]
