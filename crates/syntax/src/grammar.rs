@@ -24,7 +24,7 @@ pub(crate) struct Grammar {
     /// (`@blocked`), imported (`@outside`), a macro if anything of this text (`@macro`), a
     /// reference inside of a pattern (`@reference`).
     pub(crate) locals: Option<&'static str>,
-    /// What an occurrence is that the query does not capture.
+    /// The roles of occurrences that the query does not capture.
     pub(crate) positions: &'static [&'static [PositionRow]],
     /// Detects texts that overflow the external scanner; they are not parsed.
     pub(crate) exceeds_scanner: Option<fn(&str) -> bool>,

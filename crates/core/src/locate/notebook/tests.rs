@@ -111,7 +111,8 @@ fn numbered_name_means_only_a_cell_without_an_id() {
     // The cell with that number has another id; `cell-1` may have been deleted.
     assert_eq!(find("cell-1").unwrap_err().code(), Code::CellMissing);
     assert_eq!(find("cell-2").unwrap(), 1);
-    let unnamed = Notebook::read(&text.replace("cell-2", "b")).unwrap();
+    let renamed = text.replace("cell-2", "b");
+    let unnamed = Notebook::read(&renamed).unwrap();
     assert_eq!(unnamed.find(&CellName::Id("cell-2".to_owned())).unwrap(), 2);
 }
 

@@ -25,14 +25,19 @@ pub(super) fn check(ops: &[Op], outcomes: &[OpOutcome]) -> Result<()> {
         let (old, new) = texts(op);
         let Some(ProvenEscape { sent, plain }) = proven.within(&old, &new) else { continue };
         let line = new.lines().find(|line| line.contains(&sent)).unwrap_or_default();
-        let (name, plain) = (op.name(it.op), plain.escape_debug());
+        let name = op.name(it.op);
+        let plain = match plain {
+            "\n" => "a line break".to_owned(),
+            "\t" => "a tab".to_owned(),
+            other => format!("`{other}`"),
+        };
         let what = format!(
-            "{name}: the new text has `{sent}`. The old text of another edit has it by mistake in place of `{plain}`."
+            "{name}: the new text has `{sent}`. The old text of another edit has it by mistake in place of {plain}."
         );
         let next =
-            format!("Write `{plain}` in all edits; if `{sent}` is meant here, send this edit in a call of its own.");
+            format!("Write {plain} in all edits; if `{sent}` is meant here, send this edit in a call of its own.");
         return Err(Error::new(Code::CallInvalid, what)
-            .evidence(clip(line).into_owned())
+            .evidence(clip(line))
             .next(next)
             .op(super::number(it.op)));
     }
