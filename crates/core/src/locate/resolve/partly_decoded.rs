@@ -36,10 +36,7 @@ pub(super) fn check(ops: &[Op], outcomes: &[OpOutcome]) -> Result<()> {
         );
         let next =
             format!("Write {plain} in all edits; if `{sent}` is meant here, send this edit in a call of its own.");
-        return Err(Error::new(Code::CallInvalid, what)
-            .evidence(clip(line))
-            .next(next)
-            .op(super::number(it.op)));
+        return Err(Error::new(Code::CallInvalid, what).evidence(clip(line)).next(next).op(super::number(it.op)));
     }
     Ok(())
 }
