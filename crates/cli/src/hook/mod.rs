@@ -226,9 +226,16 @@ fn decision(engine: &Engine, caller: &CallContext, made: &ToolUse) -> Option<Use
             Some(reason) => (DecisionKind::Denial, reason),
             None => (DecisionKind::Question, answer.data.get("asks")?.as_str()?.to_owned()),
         },
-        Err(error) if is_ours(&error) => (refusal(&error), error.to_string()),
-        // The new text is unknown, but rules about the path apply nevertheless.
-        Err(_) => return made.files.iter().find_map(|file| path_decision(engine, file)),
+        Err(error) => {
+            let failure = UseDecision { kind: refusal(&error), reason: error.to_string() };
+            if failure.kind == DecisionKind::Denial {
+                return Some(failure);
+            }
+            // The edit cannot be read, or would fail, but rules about the path apply nevertheless.
+            let by_path = made.files.iter().find_map(|file| path_decision(engine, file));
+            let is_better = |it: &UseDecision| it.kind == DecisionKind::Denial || !is_ours(&error);
+            return by_path.filter(is_better).or_else(|| is_ours(&error).then_some(failure));
+        }
     };
     Some(UseDecision { kind, reason })
 }

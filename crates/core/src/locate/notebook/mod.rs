@@ -193,7 +193,7 @@ impl<'t> Notebook<'t> {
                             .or("Ask a person to give the cells different ids."),
                         ));
                 }
-                hits.first().copied().or_else(|| self.without_id(id))
+                hits.first().copied().or_else(|| self.numbered(id))
             }
         };
         number.filter(|&at| at < self.cells.len()).ok_or_else(|| {
@@ -211,11 +211,14 @@ impl<'t> Notebook<'t> {
         })
     }
 
-    /// Returns the cell that readers show as `cell-N` because it has no id. One with an id is never meant by that: the
-    /// cell called `cell-N` may have been deleted.
-    fn without_id(&self, name: &str) -> Option<usize> {
-        let number: usize = name.strip_prefix("cell-")?.parse().ok()?;
-        self.cells.get(number).is_some_and(|cell| cell.id.is_none()).then_some(number)
+    /// Returns the cell that readers show as `cell-N` because it has no id; models also name cells with other ids so. Where
+    /// ids have this shape, the cell called `cell-N` may have been deleted, and none is meant.
+    fn numbered(&self, name: &str) -> Option<usize> {
+        let number_of = |id: &str| id.strip_prefix("cell-")?.parse::<usize>().ok();
+        let number = number_of(name)?;
+        let has_id = self.cells.get(number)?.id.is_some();
+        let is_id = || self.ids.get_or_init(|| self.cells_by_id()).keys().any(|id| number_of(id).is_some());
+        (!has_id || !is_id()).then_some(number)
     }
 
     /// The cells with an id, at most the first [`LISTED_DUPLICATES_MAX`] of them.

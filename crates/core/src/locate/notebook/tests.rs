@@ -103,7 +103,7 @@ fn cells_are_parsed() {
 }
 
 #[test]
-fn numbered_name_means_only_a_cell_without_an_id() {
+fn numbered_name_is_no_number_where_ids_have_its_shape() {
     let text = r#"{"cells": [{"id": "cell-0"}, {"id": "cell-2"}, {"source": ""}], "nbformat": 4, "metadata": {}}"#;
     let notebook = Notebook::read(text).unwrap();
     let find = |id: &str| notebook.find(&CellName::Id(id.to_owned()));
@@ -114,6 +114,8 @@ fn numbered_name_means_only_a_cell_without_an_id() {
     let renamed = text.replace("cell-2", "b");
     let unnamed = Notebook::read(&renamed).unwrap();
     assert_eq!(unnamed.find(&CellName::Id("cell-2".to_owned())).unwrap(), 2);
+    let other = renamed.replace("cell-0", "a");
+    assert_eq!(Notebook::read(&other).unwrap().find(&CellName::Id("cell-1".to_owned())).unwrap(), 1);
 }
 
 #[test]

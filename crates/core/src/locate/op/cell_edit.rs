@@ -32,7 +32,7 @@ impl CellType {
 /// A caller's reference to a cell.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CellName {
-    /// The cell with this id, or `cell-N` for cell N if that has no id.
+    /// The cell with this id, or `cell-N` for cell N if that has no id, or no cell has an id of this shape.
     Id(String),
     /// The cell with this number, from 0.
     Number(usize),
