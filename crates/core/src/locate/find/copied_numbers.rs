@@ -114,7 +114,15 @@ fn is_read_shape(line: &str) -> bool {
 
 /// True for a text with lines that have a number: in the form of `read` anywhere, in any form among its first lines.
 fn has_numbers(text: &str) -> bool {
-    has_read_shape(text) || work::lines(text).take(EXAMINED_LINES_MAX).any(numbers::has_number)
+    let is_numbered = |line: &str| may_have_number(line) && numbers::has_number(line);
+    has_read_shape(text) || work::lines(text).take(EXAMINED_LINES_MAX).any(is_numbered)
+}
+
+/// False for most lines, which need no closer look.
+fn may_have_number(line: &str) -> bool {
+    let first = line.bytes().find(|byte| !matches!(byte, b' ' | b'\t' | b'>'));
+    // A blank of another script may be in front of a number.
+    first.is_some_and(|byte| byte.is_ascii_digit() || !byte.is_ascii())
 }
 
 /// Refuses new text in which some lines are numbered lines of the file, as replies show them.
