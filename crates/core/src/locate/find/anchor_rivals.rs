@@ -6,9 +6,13 @@
 
 use super::search::MatchSearch;
 use crate::text::fold::{self, is_blank};
+use crate::work;
 
 /// Maximum number of cells (lines of the file × lines of the new text) for one range.
 const RIVAL_CELLS_MAX: usize = 1 << 18;
+
+/// Cells that take as long as one step of work.
+const CELLS_PER_STEP: usize = 16;
 
 /// Returns the farther anchor of the longer range that the new text repeats best; `None` unless it repeats the nearest
 /// line beyond the range, or half of the lines up to that anchor.
@@ -25,6 +29,9 @@ pub(super) fn farther_anchor(
     let lines: Vec<usize> = lines.take(RIVAL_CELLS_MAX / new.len().max(1)).collect();
     let beyond = lines.get(own + 1..)?;
     beyond.iter().find(|&&line| is_anchor(line))?;
+    if work::spend_or_end(lines.len() + lines.len() * new.len() / CELLS_PER_STEP) {
+        return None;
+    }
     let repeated = repeated_weights(search, &lines, new);
     let nearest = beyond.iter().position(|&line| count_alnum(search, line) > 0).map(|at| own + 1 + at);
     let is_echoed = nearest.is_some_and(|at| repeated[at + 1] > repeated[at]);

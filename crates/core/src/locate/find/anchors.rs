@@ -86,11 +86,10 @@ pub(crate) fn between(
     if ranges.is_empty() {
         return Err(missing(&search, anchors));
     }
-    let is_named = |it: &AnchoredRange| anchors.at.as_ref() == Some(&select::site_id(&search, it.span(&search)));
-    if !ranges.iter().any(is_named) {
-        if anchors.at.is_none() {
-            retain_likely(&search, &mut ranges);
-        }
+    let is_named = |at: &String| ranges.iter().any(|it| select::site_id(&search, it.span(&search)) == *at);
+    // An id of none of them may be that of a rival, which was listed beside the likely ranges.
+    if !anchors.at.as_ref().is_some_and(is_named) {
+        retain_likely(&search, &mut ranges);
         add_rivals(&search, anchors, &mut ranges);
     }
     let candidates = CandidateSites {
