@@ -15,6 +15,7 @@ mod index;
 mod language;
 mod mask;
 mod name_place;
+mod name_use;
 mod neighbors;
 mod outline;
 mod parse;

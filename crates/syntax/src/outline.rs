@@ -43,6 +43,8 @@ pub struct Symbol {
     pub depth: usize,
     /// Names of the enclosing symbols and its own, joined by dots; only the last ones if all take more than 256 bytes.
     pub path: String,
+    /// True if the text has a syntax error in it, so that its end, or all of it, may be a guess of the parser.
+    pub is_broken: bool,
     /// Span in the text, including its own annotations.
     pub(crate) span: Span,
     /// Span of its name.
@@ -221,6 +223,7 @@ impl OutlineWalk<'_, '_> {
             last: last + 1,
             above: self.above(first) + 1,
             depth: self.open.len(),
+            is_broken: whole.has_error(),
             span,
             name_span: named.node.byte_range().into(),
             parent: self.open.last().map(|it| EnclosingSymbol { kind: Cow::Borrowed(it.kind), span: it.span }).or(
@@ -239,6 +242,7 @@ impl OutlineWalk<'_, '_> {
         {
             before.last = symbol.last;
             before.span = before.span.hull(span);
+            before.is_broken |= symbol.is_broken;
         } else {
             self.out.symbols.push(symbol);
         }

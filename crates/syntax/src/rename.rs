@@ -3,6 +3,7 @@
 use crate::edit::Splices;
 use crate::grammar::text_of;
 use crate::name_place::NamePlace;
+use crate::name_use::{BoundNames, NameBinding, NameUse, note};
 use crate::outline::{EnclosingSymbol, Symbol};
 use crate::parse::SyntaxTree;
 use crate::position::{NamePosition, NameSpace, PositionTable, TYPE_KINDS, is_element_name, token_position};
@@ -14,22 +15,6 @@ use tree_sitter::{Node, Query, QueryCursor, StreamingIterator};
 
 /// Names of the receiver inside its own type.
 const SELF_NAMES: &[&str] = &["self", "this", "Self", "cls"];
-
-/// Classification of an occurrence of the name.
-enum NameUse<'t> {
-    /// A name about which the query says nothing.
-    At(NamePosition),
-    /// A name after a receiver with this text, which is empty if the language omits the receiver.
-    Member(String),
-    /// Another binding of the name, directly in this node or in the whole enclosing function.
-    Binding { around: Node<'t>, hoisted: bool },
-    /// A part of a pattern, which may bind it or not.
-    Pattern,
-    /// Never a reference.
-    Other,
-    /// Cannot be renamed on its own.
-    Blocked,
-}
 
 /// Kinds that are tags in C.
 const TAG_KINDS: &[&str] = &["struct", "union", "enum"];
@@ -154,48 +139,17 @@ impl SyntaxTree<'_> {
         if !scopes.nest() {
             return Err(refused(symbol, "The file is nested too deep.".to_owned()));
         }
-        // Properties of an object are not visible under their bare name.
-        let properties: HashSet<usize> = places
-            .iter()
-            .map(|it| it.node)
-            .filter(|it| it.kind().contains("property"))
-            .map(|it| it.start_byte())
-            .collect();
-        let old = &self.text[symbol.name_span.range()];
-        let mut others = HashSet::new();
-        let home = scopes.of_symbol(symbol);
+        let names = BoundNames::new(&uses, places);
+        let own_place = names.local_place(&scopes, symbol, self.language.0.bare_members);
+        let home = own_place.unwrap_or_else(|| names.place_of(&scopes, symbol));
         scopes.bind(home.0, home.1, true);
-        let mut inner = Vec::new();
-        for other in &self.outline().symbols {
-            let at = other.name_span.start();
-            if TYPE_KINDS.contains(&&*other.kind)
-                && symbol.parent.as_ref().is_some_and(|it| it.span.covers(other.span) && it.span != other.span)
-            {
-                inner.push(other.span);
-            }
-            // A symbol with another displayed name only mentions this one, as `impl Display for Point` does; a
-            // constructor is named like its type.
-            let mentions = other.name != old || other.kind == "constructor";
-            if at == symbol.name_span.start() || mentions || &self.text[other.name_span.range()] != old {
-                continue;
-            }
-            others.insert(at);
-            let bound = scopes.of_symbol(other);
-            // A member is visible under its bare name only in some languages.
-            let seen = !self.is_member(other) || self.language.0.bare_members || scopes.is_class(bound.0);
-            if seen && !properties.contains(&at) {
-                if NameSpace::of(&other.kind) != NameSpace::of(&symbol.kind) || bound.0 == home.0 {
-                    return Err(refused(symbol, format!("A {} of that name is on line {}.", other.kind, other.first)));
-                }
-                scopes.bind(bound.0, bound.1, false);
-            }
-        }
+        let others = self.bind_others(symbol, &names, &mut scopes, home.0)?;
         for place in places.iter().map(|it| it.node).filter(|place| !others.contains(&place.start_byte())) {
-            if let Some(NameUse::Binding { around, hoisted }) = uses.get(&place.id())
+            if let Some(NameUse::Binding(binding)) = uses.get(&place.id())
                 && place.start_byte() != symbol.name_span.start()
                 && self.may_hide(place, symbol)
             {
-                let (place, body_start) = scopes.of_name(*around, *hoisted);
+                let (place, body_start) = scopes.of_name(binding.around, binding.hoisted);
                 scopes.bind(place, body_start, false);
             }
         }
@@ -206,10 +160,57 @@ impl SyntaxTree<'_> {
             scopes,
             home: home.0,
             others,
-            member: self.is_member(symbol),
-            inner,
+            member: own_place.is_none() && self.is_member(symbol),
+            inner: self.nested_types(symbol),
             opens: RefCell::default(),
         })
+    }
+
+    /// Binds the name in the scopes of the other symbols that have it, and returns where they are defined.
+    ///
+    /// Errors: `symbol.entangled` for a symbol that cannot be told from this one.
+    fn bind_others(
+        &self,
+        symbol: &Symbol,
+        names: &BoundNames<'_>,
+        scopes: &mut Scopes,
+        home: ScopeId,
+    ) -> Result<HashSet<usize>> {
+        let (old, bare_members) = (&self.text[symbol.name_span.range()], self.language.0.bare_members);
+        let mut others = HashSet::new();
+        for other in &self.outline().symbols {
+            let at = other.name_span.start();
+            // A symbol with another displayed name only mentions this one, as `impl Display for Point` does; a
+            // constructor is named like its type.
+            let mentions = other.name != old || other.kind == "constructor";
+            if at == symbol.name_span.start() || mentions || &self.text[other.name_span.range()] != old {
+                continue;
+            }
+            let local = names.local_place(scopes, other, bare_members);
+            // The caller binds it like the variables that are no symbols.
+            if local.is_some() && NameSpace::of(&other.kind) == NameSpace::Values {
+                continue;
+            }
+            others.insert(at);
+            let (place, body_start) = names.place_of(scopes, other);
+            // A member is visible under its bare name only in some languages.
+            let is_member = local.is_none() && self.is_member(other);
+            let seen = !is_member || bare_members || scopes.is_class(place);
+            if seen && !names.properties.contains(&at) {
+                if NameSpace::of(&other.kind) != NameSpace::of(&symbol.kind) || place == home {
+                    return Err(refused(symbol, format!("A {} of that name is on line {}.", other.kind, other.first)));
+                }
+                scopes.bind(place, body_start, false);
+            }
+        }
+        Ok(others)
+    }
+
+    /// Returns the types nested in that of a symbol.
+    fn nested_types(&self, symbol: &Symbol) -> Vec<Span> {
+        let Some(parent) = &symbol.parent else { return Vec::new() };
+        let symbols = self.outline().symbols.iter().filter(|it| TYPE_KINDS.contains(&&*it.kind)).map(|it| it.span);
+        symbols.filter(|it| parent.span.covers(*it) && *it != parent.span).collect()
     }
 
     /// True for a binding that may hide a symbol of its name.
@@ -241,8 +242,8 @@ impl SyntaxTree<'_> {
         match used {
             NameUse::Blocked | NameUse::Pattern => None,
             // A member of an enum.
-            NameUse::Binding { .. } if place.kind() == "property_identifier" => Some(false),
-            NameUse::Binding { around, hoisted } => {
+            NameUse::Binding(_) if place.kind() == "property_identifier" => Some(false),
+            NameUse::Binding(NameBinding { around, hoisted }) => {
                 let same = !member && facts.scopes.of_name(*around, *hoisted).0 == facts.home;
                 // In some languages a variable does not hide a type.
                 let hides = NameSpace::of(&symbol.kind) == NameSpace::Types && place.kind() != "type_identifier";
@@ -322,7 +323,8 @@ impl SyntaxTree<'_> {
             }
             _ => {}
         }
-        let bare_member = member && !self.language.0.bare_members;
+        // A class body sees the members that it has bound so far.
+        let bare_member = member && !self.language.0.bare_members && !facts.scopes.is_class(facts.home);
         if bare_member || place.kind() == "type_identifier" && !is_type && !is_macro {
             return Some(false);
         }
@@ -416,34 +418,6 @@ impl SyntaxTree<'_> {
 fn own(facts: &NameFacts<'_, '_>, on: &str, at: Span) -> bool {
     on == facts.symbol.prefix
         || (SELF_NAMES.contains(&on) && within(facts.symbol, at) && !facts.inner.iter().any(|it| it.covers(at)))
-}
-
-/// Rank of a classification: one of a higher rank overrides those around it.
-fn certainty(what: &NameUse<'_>) -> u8 {
-    match what {
-        NameUse::Pattern | NameUse::Member(_) => 0,
-        NameUse::At(_) => 1,
-        NameUse::Binding { .. } | NameUse::Other | NameUse::Blocked => 2,
-    }
-}
-
-/// Stores the classification of an occurrence. A certain one overrides a pattern around it.
-fn note<'p>(uses: &mut HashMap<usize, NameUse<'p>>, kind: &str, receiver: &str, place: Node<'p>) {
-    let what = match kind {
-        "member" => NameUse::Member(receiver.to_owned()),
-        "binding" | "hoisted" => match place.parent() {
-            Some(around) => NameUse::Binding { around, hoisted: kind == "hoisted" },
-            None => NameUse::Blocked,
-        },
-        "pattern" => NameUse::Pattern,
-        "other" => NameUse::Other,
-        "reference" => NameUse::At(NamePosition::Reference),
-        "macro" => NameUse::At(NamePosition::MacroReference),
-        _ => NameUse::Blocked,
-    };
-    if uses.get(&place.id()).is_none_or(|existing| certainty(existing) < certainty(&what)) {
-        uses.insert(place.id(), what);
-    }
 }
 
 /// True inside the enclosing symbol.

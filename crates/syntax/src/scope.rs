@@ -23,6 +23,9 @@ pub(crate) type ScopeId = Option<usize>;
 
 struct LexicalScope {
     span: Span,
+    /// The offset at which its body begins; what is in front of that, such as the default of a parameter, is evaluated
+    /// outside.
+    body: usize,
     kind: ScopeKind,
     /// The enclosing scope.
     outer: ScopeId,
@@ -44,6 +47,17 @@ struct ScopeBinding {
     this: bool,
     /// Offset from which on the binding is certain.
     body_start: usize,
+}
+
+impl ScopeBinding {
+    /// Returns the meaning of the name at a position in the scope.
+    fn meaning(&self, at: Span) -> NameMeaning {
+        match self.this {
+            _ if at.start() < self.body_start => NameMeaning::Unknown,
+            true => NameMeaning::This,
+            false => NameMeaning::Other,
+        }
+    }
 }
 
 /// Meaning of an occurrence of the name.
@@ -72,7 +86,8 @@ impl Scopes {
             "module" => ScopeKind::Module,
             _ => return false,
         };
-        self.all.push(LexicalScope { span: node.byte_range().into(), kind, outer: None });
+        let body = node.child_by_field_name("body").map_or(node.start_byte(), |it| it.start_byte());
+        self.all.push(LexicalScope { span: node.byte_range().into(), body, kind, outer: None });
         true
     }
 
@@ -137,6 +152,11 @@ impl Scopes {
         place.is_some_and(|at| self.all[at].kind == ScopeKind::Class)
     }
 
+    /// True for a scope that is a part of this span, and not all of it.
+    pub(crate) fn is_within(&self, place: ScopeId, span: Span) -> bool {
+        place.is_some_and(|at| span.covers(self.all[at].span) && self.all[at].span != span)
+    }
+
     /// Binds the name in a scope to the symbol in question, or to another one.
     pub(crate) fn bind(&mut self, place: ScopeId, body_start: usize, this: bool) {
         let bound = self.bound.entry(place).or_insert(ScopeBinding { this: false, body_start: 0 });
@@ -146,13 +166,21 @@ impl Scopes {
 
     /// Returns the meaning of the name at a position.
     pub(crate) fn meaning(&self, at: Span) -> NameMeaning {
-        let places = self.around(at).enumerate().filter(|(nth, it)| *nth == 0 || !self.is_class(Some(*it)));
-        let mut places = places.map(|(_, it)| Some(it)).chain([None]);
-        match places.find_map(|it| self.bound.get(&it)) {
-            Some(bound) if at.start() < bound.body_start => NameMeaning::Unknown,
-            Some(bound) if bound.this => NameMeaning::This,
-            _ => NameMeaning::Other,
+        // A comprehension in a class sees the names of the class in some of its parts only.
+        let (mut in_function, mut in_block) = (false, false);
+        for place in self.around(at) {
+            let scope = &self.all[place];
+            let is_class = scope.kind == ScopeKind::Class;
+            match self.bound.get(&Some(place)) {
+                Some(_) if is_class && in_function => {}
+                Some(_) if is_class && in_block => return NameMeaning::Unknown,
+                Some(bound) => return bound.meaning(at),
+                None => {}
+            }
+            in_function |= scope.kind == ScopeKind::Function && at.start() >= scope.body;
+            in_block |= scope.kind == ScopeKind::Block;
         }
+        self.bound.get(&None).map_or(NameMeaning::Other, |bound| bound.meaning(at))
     }
 
     /// Returns the modules around a position, the innermost first.

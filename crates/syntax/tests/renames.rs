@@ -175,6 +175,31 @@ const CASES: &[(&str, usize, &str)] = &[
     ("python", 1, "class @f: pass\ndef g(a: @f, *b: list[@f]) -> @f: pass\ntype T = dict[str, @f]\n"),
     ("python", 1, "class f: pass\ndef g[f](a: f): pass\n"),
     ("python", 1, "class f: pass\ndef g():\n    type f = int\n    x: f\n"),
+    // Locals of a function that is the value of a variable, and of a static block.
+    ("javascript", 1, "let @f = 7;\nconst m = wrap(async (e) => {\n  const f = e.g;\n  return f;\n});\nk(@f);\n"),
+    ("javascript", 1, "let @f = 7;\nconst m = (() => {\n  let f = 1;\n  return f;\n})();\nk(@f);\n"),
+    ("javascript", 1, "let f = 7;\nconst m = a((b) => {\n  function f() {}\n  return f() + b;\n});\nk(f);\n"),
+    ("javascript", 1, "let @f = 7;\nclass S { static { let f = 1; k(f); } static g = @f; }\n"),
+    ("javascript", 1, "function @f() {}\nconst m = a(class {\n  f() { return @f(); }\n});\n"),
+    ("typescript", 2, "const m = wrap(async (e) => {\n  const @f = e.f;\n  return @f + this.f;\n});\nk(f);\n"),
+    ("javascript", 2, "const m = wrap(() => {\n  function @f() {}\n  return @f() + this.f();\n});\nk(f);\n"),
+    ("go", 3, "package a\n\nvar @f = 7\n\nvar m = func() int {\n\tvar f = 1\n\treturn f\n}()\n"),
+    ("go", 3, "package a\n\nvar f = 7\n\nvar m = func() int {\n\tk(f)\n\tvar f = 1\n\treturn f\n}()\n"),
+    ("rust", 1, "fn @f() {}\nstatic A: fn() = { fn f() {} f };\nfn g() { @f() }\n"),
+    (
+        "java",
+        2,
+        "class A {\n    int @f = 1;\n    Runnable r = () -> { int f = 2; k(f); };\n    int g() { return @f; }\n}\n",
+    ),
+    // In the body of a class, a name refers to the outer one until it is bound.
+    ("python", 1, "f = 7\nclass A:\n    f = f\n"),
+    ("python", 1, "@f = 7\nclass A:\n    f = 1\n    g = f\n    def k(self): return @f\n"),
+    ("python", 1, "f = 7\nclass A:\n    def f(self, g=f): pass\n"),
+    ("python", 1, "f = 7\nclass A:\n    f = 1\n    def k(self, g=f): return f\n"),
+    ("python", 2, "class A:\n    @f = 1\n    g = @f\n    def k(self): return self.@f + f\n"),
+    ("python", 3, "f = 1\nclass A:\n    f = f\n"),
+    ("python", 2, "class A:\n    f = [1]\n    g = [x for x in f]\n"),
+    ("python", 2, "class A:\n    def @f(self): return f()\n    g = @f\n"),
 ];
 
 /// Language, path of the symbol, new name, text, text afterwards if it can be renamed.
