@@ -12,8 +12,8 @@ use foldhash::HashMap;
 pub(super) struct RetypedText<'t> {
     /// The plain characters that the old text has in a typographic form, and the file nowhere.
     plain: Vec<char>,
-    /// The lines of the file by the differing lines of the old text, without indentation; `None` if they are different
-    /// lines of the file.
+    /// The lines of the file by the differing lines of the old text, without indentation, and the keys without blanks at
+    /// the end; `None` if they are different lines of the file.
     lines: HashMap<&'t str, Option<&'t str>>,
 }
 
@@ -25,9 +25,9 @@ impl<'t> RetypedText<'t> {
             if old == file || !fold::are_equal_under(old, file, Normalization::Indentation) {
                 continue;
             }
-            if old.trim() != file.trim() {
-                let known = out.lines.entry(old.trim()).or_insert(Some(file.trim()));
-                *known = known.filter(|known| *known == file.trim());
+            if old.trim_start() != file.trim_start() {
+                let known = out.lines.entry(old.trim()).or_insert(Some(file.trim_start()));
+                *known = known.filter(|known| *known == file.trim_start());
             }
             for plain in old.chars().filter_map(fold::plain_lookalike) {
                 if !out.plain.contains(&plain) && !index.typographic().contains(&plain) {
@@ -75,6 +75,16 @@ mod tests {
         let (file, swapped) = (FILE.replace("\"z\"", "“z”"), swapped.replace("\"z\"", "“z”"));
         let old = "    alpha_one(\"x\")\n    beta_two(\"z\")\n";
         assert_eq!(edit(&file, old, "    beta_two(\"z\")\n    alpha_one(\"x\")\n"), swapped);
+    }
+
+    #[test]
+    fn moved_lines_keep_the_blanks_at_their_end() {
+        let old = "    beta_two(\"z\")  \n    gamma() \n";
+        let swapped = "def f():\n    alpha_one(\"x\")\n    gamma()\n    beta_two(\"z\")\n";
+        assert_eq!(edit(FILE, old, "    gamma() \n    beta_two(\"z\")  \n"), swapped);
+        // The blanks of the file stay as well.
+        let file = FILE.replace("gamma()", "gamma()  ");
+        assert_eq!(edit(&file, old, "    gamma() \n    beta_two(\"z\")  \n"), swapped.replace("gamma()", "gamma()  "));
     }
 
     #[test]

@@ -83,6 +83,14 @@ impl<'s, 'a> Window<'s, 'a> {
         self.partner[at..].iter().find_map(|&line| line).unwrap_or(self.lines.end)
     }
 
+    /// Returns a blank line of the file that belongs to no line of the old text, where it has none for this blank line.
+    fn stray_blank(&self, old: usize) -> Option<usize> {
+        if self.partner[old].is_some() {
+            return None;
+        }
+        (self.after(old)..self.before(old)).find(|&at| is_blank(self.search.line(at)))
+    }
+
     /// True for comment lines that belong to the line below them: new lines are inserted before such a comment.
     fn heads_next(&self, lines: &Range<usize>) -> bool {
         let below = lines.end < self.search.lines().count() && self.partner.contains(&Some(lines.end));
@@ -262,6 +270,16 @@ fn changed_lines(window: &Window<'_, '_>, old: Range<usize>) -> Result<Option<Ra
         return Err(MatchRefusal::new(
             RefusalReason::TargetDiffers,
             format!("A line to be changed is not there: {line}"),
+        )
+        .at(window.lines.start, window.lines.end));
+    }
+    if let Some(blank) = old.clone().find_map(|at| window.stray_blank(at)) {
+        return Err(MatchRefusal::new(
+            RefusalReason::TargetDiffers,
+            format!(
+                "A blank line to be removed may be line {} of the file, next to lines that the old text does not have.",
+                blank + 1
+            ),
         )
         .at(window.lines.start, window.lines.end));
     }

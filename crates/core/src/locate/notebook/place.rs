@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::locate::conflict;
 use crate::locate::find::{TextEdit, TextMatch, TextMatches, Tier};
 use crate::locate::op::Op;
-use crate::locate::resolve::{PlacedOp, difference, splice};
+use crate::locate::resolve::{PlacedOp, difference, resolve_texts, splice};
 use crate::note::Notes;
 use crate::text::change::{ChangeSet, Splice};
 use crate::text::charset::Charset;
@@ -327,9 +327,7 @@ impl<'a> CellEditor<'a> {
         let (notebook, text) = (&self.notebook, self.notebook.text);
         let cell = &notebook.cells[at];
         let was = notebook.source(cell);
-        // Line ends inside a source are preserved like those of a file.
-        let crlf = was.contains("\r\n") && was.matches('\n').count() == was.matches("\r\n").count();
-        let source = if crlf { source.replace('\n', "\r\n") } else { source.to_owned() };
+        let source = with_line_ends_of(&was, source)?;
         let kind = edit.kind.filter(|kind| notebook.kind(cell) != Some(*kind));
         let mut written = CellWrite { read_span: cell.span, old: source_of(cell), ..CellWrite::default() };
         let between = CellMembers::of(self.notebook.text, cell, &self.layout.members.between);
@@ -435,6 +433,20 @@ impl<'a> CellEditor<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns the new source of a cell. Its line ends are preserved like those of a file, mixed ones too.
+fn with_line_ends_of(was: &str, source: &str) -> Result<String> {
+    if !was.contains("\r\n") {
+        return Ok(source.to_owned());
+    }
+    let held = Snapshot::from_text(was);
+    let all = Span::new(0, held.text().len());
+    if held.text() == source {
+        return Ok(was.to_owned());
+    }
+    let changes = resolve_texts(&held, &[TextEdit { span: all, text: source.to_owned() }])?.changes;
+    Ok(held.after(&changes)?.raw_text().unwrap_or(source).to_owned())
 }
 
 /// True if the cell of the result has the text of the operation as its source.

@@ -163,6 +163,19 @@ fn new_cells_follow_the_style_of_their_neighbours() {
 }
 
 #[test]
+fn mixed_line_ends_of_a_source_stay_in_the_lines_that_it_keeps() {
+    let cell = |source: &str| {
+        format!(
+            "{{\"nbformat\":4,\"nbformat_minor\":4,\"metadata\":{{}},\"cells\":[{{\"source\":{source},\"metadata\":{{}},\"cell_type\":\"raw\"}}]}}"
+        )
+    };
+    let was = cell(r#"["a\r\n","b\n","c\r\n","d"]"#);
+    let now = edited(&was, &[replace(0, "a\nb\nc\nD")]).unwrap();
+    assert_eq!(now, cell(r#"["a\r\n","b\n","c\r\n","D"]"#));
+    assert_eq!(edited(&was, &[replace(0, "a\nb\nc\nd")]).unwrap_err().code(), Code::EditNoChange);
+}
+
+#[test]
 fn escapes_and_single_string_sources_are_kept() {
     let compact = "{\"nbformat\":4,\"nbformat_minor\":4,\"metadata\":{},\"cells\":[{\"source\":\"caf\\u00e9\\r\\nx\",\"metadata\":{},\"cell_type\":\"raw\"}]}";
     let out = edited(compact, &[replace(0, "naïve\nx"), insert(1, CellType::Code, "é")]).unwrap();

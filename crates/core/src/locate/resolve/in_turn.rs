@@ -233,7 +233,8 @@ pub(super) fn have_own_places(base: &Snapshot, ops: &[Op], repeated: RepeatedEdi
         hull(&placed).filter(|_| placed.places() == 1)
     };
     match (place_of(repeated.first), place_of(repeated.again)) {
-        (Some(first), Some(again)) => first.1 <= again.0 || again.1 <= first.0,
+        // Two insertions at one point have no place of their own.
+        (Some(first), Some(again)) => first != again && (first.1 <= again.0 || again.1 <= first.0),
         _ => false,
     }
 }

@@ -212,7 +212,7 @@ pub(super) struct FormatterEntry {
     pub(super) command: CommandEntry,
     /// When to format: `formatted` skips files that were not formatted before the edit, `always` formats every file.
     pub(super) when: Option<String>,
-    /// Time limit in seconds (default: 10).
+    /// Time limit in seconds, 1 to 600 (default: 10).
     pub(super) seconds: Option<u64>,
 }
 
@@ -239,7 +239,7 @@ pub(super) struct HookEntry {
     pub(super) files: Option<String>,
     /// Program and arguments.
     pub(super) command: Vec<String>,
-    /// Time limit in seconds (default: 10).
+    /// Time limit in seconds, 1 to 600 (default: 10).
     pub(super) seconds: Option<u64>,
     /// Refuse the read or edit if the program fails (default: true for `before_read`). Otherwise its failure is only
     /// reported.
@@ -261,7 +261,7 @@ pub(super) struct LanguageServerEntry {
     pub(super) root_markers: Option<Vec<String>>,
     /// When the server is asked: `edit` after every edit, `batch` after those of several files, `check` only by check, `off`.
     pub(super) when: Option<String>,
-    /// Milliseconds that a reply to an edit may wait for the server (default: 3000).
+    /// Milliseconds that a reply to an edit may wait for the server, at most 120,000 (default: 3000).
     pub(super) timeout_ms: Option<u64>,
     /// For a server whose messages do not name the version of the text: milliseconds of silence after which its messages are
     /// taken to be about the new text. Without it, the result of such a server is unknown.

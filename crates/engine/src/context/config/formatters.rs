@@ -1,7 +1,7 @@
 //! The formatters of files.
 
 use crate::context::config::file::{CommandEntry, FormatterEntry as Row};
-use crate::context::config::rule::{PathRule, RuleSource, invalid, word_if_any};
+use crate::context::config::rule::{PathRule, RuleSource, SECONDS_RANGE, invalid, within, word_if_any};
 use crate::model::call_context::OptionValue;
 use emendate_core::Result;
 use std::time::Duration;
@@ -69,7 +69,8 @@ impl Formatter {
             CommandEntry::Words(_) => return Err(invalid(source.origin, "formatters.command is empty")),
         };
         let when = word_if_any(source, "formatters.when", row.when.as_deref())?.unwrap_or_default();
-        let time = Duration::from_secs(row.seconds.unwrap_or(FORMATTER_SECONDS_DEFAULT).clamp(1, 600));
+        let seconds = row.seconds.unwrap_or(FORMATTER_SECONDS_DEFAULT);
+        let time = Duration::from_secs(within(source, "formatters.seconds", seconds, SECONDS_RANGE)?);
         Ok(Formatter { files: PathRule::new(&row.files, source)?, command, when, time })
     }
 

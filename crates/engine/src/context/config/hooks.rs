@@ -1,7 +1,7 @@
 //! The hooks before and after reading and editing.
 
 use crate::context::config::file::HookEntry as Row;
-use crate::context::config::rule::{PathRule, RuleSource, invalid, word};
+use crate::context::config::rule::{PathRule, RuleSource, SECONDS_RANGE, invalid, within, word};
 use crate::model::call_context::OptionValue;
 use emendate_core::Result;
 use std::time::Duration;
@@ -37,17 +37,18 @@ pub(crate) struct Hook {
 }
 
 impl Hook {
-    /// Errors: `call.invalid` for an unknown event, an invalid pattern, a missing command.
+    /// Errors: `call.invalid` for an unknown event, an invalid pattern, a missing command, a time out of range.
     pub(super) fn new(row: &Row, source: RuleSource<'_>) -> Result<Hook> {
         if row.command.first().is_none_or(String::is_empty) {
             return Err(invalid(source.origin, "hooks.command is empty"));
         }
         let on = word(source, "hooks.on", &row.on)?;
+        let seconds = within(source, "hooks.seconds", row.seconds.unwrap_or(HOOK_SECONDS_DEFAULT), SECONDS_RANGE)?;
         Ok(Hook {
             on,
             files: PathRule::new(row.files.as_deref().unwrap_or("*"), source)?,
             command: row.command.clone(),
-            time: Duration::from_secs(row.seconds.unwrap_or(HOOK_SECONDS_DEFAULT).clamp(1, 600)),
+            time: Duration::from_secs(seconds),
             // It can do nothing but refuse, and what was shown cannot be taken back.
             required: row.required.unwrap_or(on == HookEvent::BeforeRead),
         })

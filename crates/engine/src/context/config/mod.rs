@@ -357,7 +357,7 @@ impl Config {
         }
         self.origins.set(&mut self.history.history_days, "history.days", file.history.days, source);
         self.add_events(&file.events, source);
-        self.add_ask(&file.ask, source);
+        self.add_ask(&file.ask, source)?;
         self.origins.set(&mut self.pager, "terminal.pager", file.terminal.pager.clone().map(Some), source);
         for row in &file.formatters {
             self.formatters.push(Formatter::new(row, source)?);
@@ -587,6 +587,11 @@ mod tests {
             ("[policy]\nask = ['Bash(ls)']", "Bash"),
             ("[policy]\ndefault = 'never'", "never"),
             ("[policy]\nirreversible = 'ask'", "allow, deny"),
+            ("[ask]\nwait_seconds = 86401", "ask.wait_seconds is 86401; it must be from 0 to 86400"),
+            ("[ask]\nnotify = ['']", "ask.notify"),
+            ("[[hooks]]\non = 'before_edit'\ncommand = ['a']\nseconds = 0", "from 1 to 600"),
+            ("[[formatters]]\nfiles = '*'\ncommand = ['a']\nseconds = 601", "from 1 to 600"),
+            ("[[lsp]]\nname = 'gopls'\ntimeout_ms = 120001", "from 0 to 120000"),
             ("[policy]\nimport = ['codex']", "codex"),
             ("nonsense", "emend.toml"),
         ] {

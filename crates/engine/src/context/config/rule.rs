@@ -5,6 +5,7 @@ use crate::model::call_context::OptionValue;
 use emendate_core::{Code, Error, Result};
 use emendate_os::paths::below_top;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// The kind of access to a path.
@@ -184,6 +185,19 @@ pub(super) fn invalid(origin: &str, what: &str) -> Error {
     };
     Error::new(Code::CallInvalid, format!("{origin}: {what}."))
         .next(format!("Correct the {place}; nothing was changed."))
+}
+
+/// The time limits of the programs that a configuration names, in seconds.
+pub(super) const SECONDS_RANGE: RangeInclusive<u64> = 1..=600;
+
+/// Returns a number of the configuration that has to be in a range.
+///
+/// Errors: `call.invalid` with the range.
+pub(super) fn within(source: RuleSource<'_>, key: &str, number: u64, range: RangeInclusive<u64>) -> Result<u64> {
+    if range.contains(&number) {
+        return Ok(number);
+    }
+    Err(invalid(source.origin, &format!("{key} is {number}; it must be from {} to {}", range.start(), range.end())))
 }
 
 /// Parses a word of a closed set, with the position in case of an error.

@@ -1,7 +1,7 @@
 //! The language servers of files.
 
 use crate::context::config::file::LanguageServerEntry as Row;
-use crate::context::config::rule::{PathRule, RuleSource, invalid, word_if_any};
+use crate::context::config::rule::{PathRule, RuleSource, invalid, within, word_if_any};
 use crate::model::call_context::OptionValue;
 use emendate_core::Result;
 use emendate_lsp::{BUILTIN_SERVERS, ServerSpec, Severity, builtin_server};
@@ -57,7 +57,7 @@ pub(crate) struct LanguageServerConfig {
 }
 
 impl LanguageServerConfig {
-    /// Errors: `call.invalid` for an unknown name, an invalid pattern or occasion.
+    /// Errors: `call.invalid` for an unknown name, an invalid pattern or occasion, a time out of range.
     pub(super) fn new(row: &Row, source: RuleSource<'_>) -> Result<LanguageServerConfig> {
         let known = builtin_server(&row.name);
         let command = match (&row.command, known) {
@@ -76,12 +76,14 @@ impl LanguageServerConfig {
         let files = files.into_iter().map(|(glob, language)| Ok((PathRule::new(&glob, source)?, language)));
         let of_known = || known.and_then(|known| serde_json::from_str(known.options).ok()).unwrap_or_default();
         let markers = known.map_or(&[][..], |known| known.markers).iter().map(|name| (*name).to_owned());
+        let milliseconds =
+            |key: &str, time: u64| within(source, key, time, 0..=TIMEOUT_MS_MAX).map(Duration::from_millis);
         let spec = ServerSpec {
             name: row.name.clone(),
             argv: command,
             options: row.initialization_options.clone().unwrap_or_else(of_known),
             settings: row.settings.clone().unwrap_or_default(),
-            settle: row.settle_ms.map(|time| Duration::from_millis(time.min(TIMEOUT_MS_MAX))),
+            settle: row.settle_ms.map(|time| milliseconds("lsp.settle_ms", time)).transpose()?,
             severity_min: word_if_any(source, "lsp.least", row.least.as_deref())?.unwrap_or(Severity::Warning),
             says_when_ready: known.is_some_and(|known| known.says_when_ready),
         };
@@ -90,7 +92,7 @@ impl LanguageServerConfig {
             files: files.collect::<Result<_>>()?,
             markers: row.root_markers.clone().unwrap_or_else(|| markers.collect()),
             when: word_if_any(source, "lsp.when", row.when.as_deref())?.unwrap_or_default(),
-            time: Duration::from_millis(row.timeout_ms.unwrap_or(TIMEOUT_MS_DEFAULT).min(TIMEOUT_MS_MAX)),
+            time: milliseconds("lsp.timeout_ms", row.timeout_ms.unwrap_or(TIMEOUT_MS_DEFAULT))?,
             origin: source.origin.to_owned(),
         })
     }

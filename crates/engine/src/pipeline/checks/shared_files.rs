@@ -8,8 +8,14 @@ use std::collections::{HashMap, HashSet};
 
 /// Keeps one of the plans that change a file through several of its names, if their results are equal.
 ///
-/// Errors: `call.invalid` if they differ, or if one of them removes or moves its name.
+/// Errors: `call.invalid` if they differ, if one of them removes or moves its name, or if a new file is to take the place
+/// of a name that moves away: a file with other names is written in place, so they would get its text.
 pub(crate) fn join_plans(origin: CallOrigin<'_>, plans: &mut Vec<FilePlan>) -> Result<()> {
+    let moved: HashSet<_> = plans.iter().filter_map(|plan| Some(plan.move_source()?.absolute())).collect();
+    let is_replaced = |plan: &&FilePlan| plan.target == TargetState::File && moved.contains(plan.path.absolute());
+    if let Some(plan) = plans.iter().filter(|plan| plan.writes() && has_links(plan)).find(is_replaced) {
+        return Err(replacement_refusal(origin, plan));
+    }
     let mut by_file: HashMap<(u64, u64), Vec<usize>> = HashMap::with_capacity(plans.len());
     for (nth, plan) in plans.iter().enumerate().filter(|(_, plan)| plan.writes()) {
         if let Some(now) = plan.current.file() {
@@ -93,10 +99,7 @@ fn refusal(origin: CallOrigin<'_>, first: &FilePlan, other: &FilePlan) -> Error 
         None => format!("{two} and {one} are one file for the file system, and the call changes both."),
     };
     let next = match gone {
-        _ if !origin.is_an_edit() && !origin.also.is_empty() => Advice::named(
-            "Undo one operation at a time, the newest first: call {undo()} with nothing but the {id} of each.",
-        )
-        .or("Undo one operation at a time, the newest first."),
+        _ if undoes_several(origin) => one_undo_at_a_time(),
         _ if !origin.is_an_edit() => {
             format!("Change {one} back with an edit of that name alone; {two} changes with it.").into()
         }
@@ -109,4 +112,27 @@ fn refusal(origin: CallOrigin<'_>, first: &FilePlan, other: &FilePlan) -> Error 
         .evidence(format!("{one}\n{two}"))
         .evidence("These are names of one file (hard links): what is written through one is in the other, too.")
         .next(next)
+}
+
+fn replacement_refusal(origin: CallOrigin<'_>, plan: &FilePlan) -> Error {
+    let name = plan.path.shown();
+    let links = plan.current.file().map_or(0, |now| now.meta.links);
+    let next = if undoes_several(origin) {
+        one_undo_at_a_time()
+    } else {
+        format!("Move {name} in a call of its own, then make the new file in another.").into()
+    };
+    Error::new(Code::CallInvalid, format!("The call moves {name} away, and makes another file at its path."))
+        .evidence(format!("It is one of {links} names (hard links) of a file, and the others would get the new text."))
+        .next(next)
+}
+
+/// True for the undo of several operations.
+fn undoes_several(origin: CallOrigin<'_>) -> bool {
+    !origin.is_an_edit() && !origin.also.is_empty()
+}
+
+fn one_undo_at_a_time() -> Advice {
+    Advice::named("Undo one operation at a time, the newest first: call {undo()} with nothing but the {id} of each.")
+        .or("Undo one operation at a time, the newest first.")
 }

@@ -46,17 +46,22 @@ fn elided_extents(call: Call<'_>, path: &SafePath, old: &str, new: &str) -> Vec<
     new.iter()
         .filter_map(|it| {
             // A method shown without its class has another path there.
-            let old = lines_by_key(&by_path, &paths, &it.path)
-                .or_else(|| if it.depth == 0 { lines_by_key(&by_name, &names, &it.name) } else { None })?;
-            Some(Extent { old, new: symbol_lines(it) })
+            let old = common_symbol(&by_path, &paths, &it.path)
+                .or_else(|| if it.depth == 0 { common_symbol(&by_name, &names, &it.name) } else { None })?;
+            // The lines of a symbol of the file with a syntax error are a guess.
+            (!old.is_broken).then(|| Extent { old: symbol_lines(old), new: symbol_lines(it) })
         })
         .filter(|it| !it.old.is_empty() && !it.new.is_empty())
         .collect()
 }
 
-/// Returns the lines of the symbol that both sides have under a key.
-fn lines_by_key(known: &HashMap<String, Symbol>, mine: &HashMap<String, Symbol>, key: &str) -> Option<Range<usize>> {
-    mine.get(key).and_then(|_| known.get(key)).map(symbol_lines)
+/// Returns the symbol of the file that both sides have under a key.
+fn common_symbol<'s>(
+    known: &'s HashMap<String, Symbol>,
+    mine: &HashMap<String, Symbol>,
+    key: &str,
+) -> Option<&'s Symbol> {
+    mine.get(key).and_then(|_| known.get(key))
 }
 
 /// Returns the lines of a symbol.

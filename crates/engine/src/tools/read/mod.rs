@@ -210,6 +210,10 @@ fn read_cells(call: Call<'_>, path: &SafePath, opened: &LoadedFile, args: &ReadI
         Err(error) if error.code() == Code::NotebookInvalid && args.cells.is_none() => {
             Ok(NotebookView::Unreadable(error.message().to_owned()))
         }
+        Err(error) if error.code() == Code::NotebookInvalid && !notebook::is_named(path) => {
+            Err(Error::new(Code::CallInvalid, format!("{} is not a notebook, so it has no cells.", path.shown()))
+                .next(Advice::named("Omit {cells} to read it as text.").or("Ask for no cells to read it as text.")))
+        }
         Err(error) => Err(error.evidence(path.shown())),
         Ok(page) => {
             let record = record(opened.snapshot.id(), opened.meta, opened.racy, page.lines, args);

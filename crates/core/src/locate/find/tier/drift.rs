@@ -541,6 +541,17 @@ mod tests {
     }
 
     #[test]
+    fn removed_blank_line_is_not_left_out() {
+        let file = "Fixer that transforms calls.\n---\n\n# Author: Benjamin\n\nfrom lib import fixer_base, pytree\nfrom lib.util import token, syms\n";
+        let old = "Fixer that transforms calls.\n---\n\n\nfrom lib import fixer_base, pytree\nfrom lib.util import token, syms\n";
+        let new = old.replacen("\n\n\n", "\n\n", 1).replace("pytree", "trees");
+        refuse(file, old, &new);
+        // The lines of the file have no blank line there, so none is left.
+        let file = file.replace("\n\n", "\n");
+        assert_eq!(edit(&file, old, &new), file.replace("pytree", "trees"));
+    }
+
+    #[test]
     fn line_of_the_depth_outside_is_added_in_front_of_a_forgotten_first_line() {
         let file = format!("#[test]\n{STEPS}");
         let old = file.replace("fn go() {\n", "");
