@@ -55,6 +55,12 @@ impl<'a> FileDelta<'a> {
         self.from.unwrap_or(self.path)
     }
 
+    /// Returns a new file with its byte order mark in its text, because a format that creates files states all of it.
+    fn marked(&self) -> Option<Snapshot> {
+        let after = self.after.filter(|after| self.before.is_none() && after.codec().mark > 0)?;
+        after.raw_text().map(Snapshot::from_text)
+    }
+
     /// Returns the new permission, if it changed.
     fn new_mode(&self) -> Option<FileMode> {
         self.modes.1.filter(|mode| self.modes.0 != Some(*mode))
@@ -158,7 +164,10 @@ impl PrintFormat {
                 return Err(unsaid(delta.path, "a line ends in a CR that belongs to its text"));
             }
         }
-        let deltas = &*sequence::in_sequence(deltas);
+        let marked: Vec<Option<Snapshot>> = deltas.iter().map(FileDelta::marked).collect();
+        let with_marks =
+            deltas.iter().zip(&marked).map(|(it, after)| FileDelta { after: after.as_ref().or(it.after), ..*it });
+        let deltas = &*sequence::in_sequence(&with_marks.collect::<Vec<_>>());
         let mut last = None;
         for context in CONTEXT_LINES {
             let text = (self.print)(deltas, context)?;

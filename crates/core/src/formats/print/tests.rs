@@ -208,3 +208,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn new_file_is_printed_with_its_mark() {
+    let after = Snapshot::open_text("\u{feff}one\r\ntwo\r\n").unwrap();
+    let delta = FileDelta { path: "new.txt", from: None, before: None, after: Some(&after), modes: (None, None) };
+    let diff = printed("unified_diff", delta);
+    assert!(diff.ends_with("\n@@ -0,0 +1,2 @@\n+\u{feff}one\r\n+two\r\n"), "{diff:?}");
+    let after = Snapshot::open_text("\u{feff}one\n").unwrap();
+    let delta = FileDelta { after: Some(&after), ..delta };
+    for target in ["unified_diff", "apply_patch", "whole_file"] {
+        assert!(printed(target, delta).contains("\u{feff}one"), "{target}");
+    }
+}
