@@ -1,5 +1,7 @@
 //! Parts of a text that look like an edit but are in no format, or in another one than the rest.
 
+mod cut_off;
+
 use super::search_replace::marker;
 use super::tool_calls::{NEW_FIELDS, OLD_FIELDS, PATH_FIELDS};
 use super::{Format, call_literal, hashline, name, repair_hint, search_replace, shell_edit, whole_file};
@@ -41,6 +43,9 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
     // The patch parsers handle all hunks themselves.
     if !["unified_diff", "apply_patch"].contains(&name) {
         at = at.or_else(|| hunk(&lines));
+    }
+    if name != "unified_diff" && cut_off::ends_in_opener(text, claimed) {
+        at = at.or_else(|| lines.len().checked_sub(1));
     }
     at = at.or_else(|| fenced_diff(&lines));
     at = at.or_else(|| fenced_file(&lines, &numbers, claimed));
