@@ -1,6 +1,7 @@
 //! The listening socket, and the host names and origins that are accepted.
 
 use emendate_core::{Code, Error, Result};
+use hyper::Uri;
 use hyper::http::uri::Authority;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
@@ -69,9 +70,20 @@ pub struct AllowedNames {
 impl AllowedNames {
     /// Returns the names of a socket, and further names of this machine; `origins` are those of web pages that are
     /// allowed.
-    pub fn new(bound: &BoundListener, hosts: &[String], origins: &[String]) -> AllowedNames {
+    ///
+    /// Errors: `call.invalid` for a name or an origin that no client can send, because it would be allowed in vain.
+    pub fn new(bound: &BoundListener, hosts: &[String], origins: &[String]) -> Result<AllowedNames> {
+        if let Some(host) = hosts.iter().find(|host| !is_host_name(host)) {
+            return Err(Error::new(Code::CallInvalid, format!("`{host}` is not the name of a host."))
+                .next("Give the name alone, without a scheme or a port, e.g. devbox.example."));
+        }
+        if let Some(origin) = origins.iter().find(|origin| !is_origin(origin)) {
+            return Err(Error::new(Code::CallInvalid, format!("`{origin}` is not the origin of a web page.")).next(
+                "Give scheme, host and any port alone, without a path or a slash at the end, e.g. https://app.example.",
+            ));
+        }
         let hosts = bound.host.iter().chain(hosts).map(|host| host.to_ascii_lowercase()).collect();
-        AllowedNames { local: bound.is_local(), hosts, origins: origins.to_vec() }
+        Ok(AllowedNames { local: bound.is_local(), hosts, origins: origins.to_vec() })
     }
 
     /// True for a valid `Host`: an IP address, `localhost` on this machine, or a configured name. Ports may differ, as
@@ -94,9 +106,22 @@ impl AllowedNames {
     }
 }
 
+/// True for a name as a `Host` header has it before its port.
+fn is_host_name(host: &str) -> bool {
+    host.parse::<Authority>().is_ok_and(|authority| authority.host() == host && !host.starts_with('['))
+}
+
+/// True for an origin as browsers send it: a scheme, a host and any port.
+fn is_origin(origin: &str) -> bool {
+    let Ok(uri) = origin.parse::<Uri>() else { return false };
+    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return false };
+    let sent = format!("{scheme}://{authority}");
+    !authority.as_str().contains('@') && sent.eq_ignore_ascii_case(origin)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{AllowedNames, BoundListener};
+    use super::{AllowedNames, BoundListener, is_host_name, is_origin};
 
     fn names(local: bool) -> AllowedNames {
         AllowedNames { local, hosts: vec!["devbox".to_owned()], origins: vec!["https://app.example".to_owned()] }
@@ -118,6 +143,27 @@ mod tests {
         );
         assert!(here.has_origin(b"https://app.example") && !here.has_origin(b"https://app.example.evil"));
         assert!(!here.has_origin(b"null") && !here.has_origin(b"") && !here.has_origin(b"http://localhost:8931"));
+    }
+
+    #[test]
+    fn names_that_nobody_sends_are_refused() {
+        let bound = BoundListener::bind("0").unwrap();
+        let open = |hosts: &[&str], origins: &[&str]| {
+            let owned = |names: &[&str]| names.iter().map(|&it| it.to_owned()).collect::<Vec<_>>();
+            AllowedNames::new(&bound, &owned(hosts), &owned(origins)).map(|_| ())
+        };
+        for origin in ["https://app.example", "http://LocalHost:3000", "vscode-webview://0a1b", "http://[::1]:80"] {
+            assert!(is_origin(origin) && open(&[], &[origin]).is_ok(), "{origin}");
+        }
+        for origin in
+            ["", "junk", "null", "*", "app.example", "https://app.example/", "https://me@app.example", "https://"]
+        {
+            assert!(open(&["devbox"], &[origin]).is_err(), "{origin}");
+        }
+        assert!(is_host_name("devbox.example") && is_host_name("Dev_Box"));
+        for host in ["", "devbox:80", "http://devbox", "me@devbox", "dev box", "devbox/"] {
+            assert!(open(&[host], &[]).is_err(), "{host}");
+        }
     }
 
     #[test]

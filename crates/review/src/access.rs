@@ -136,7 +136,7 @@ mod tests {
     fn access() -> VisitorAccess {
         let bound = BoundListener::bind("0").unwrap();
         let token = AccessToken::new("0123456789abcdef").unwrap();
-        VisitorAccess::new(token, AllowedNames::new(&bound, &[], &[]), 4711)
+        VisitorAccess::new(token, AllowedNames::new(&bound, &[], &[]).unwrap(), 4711)
     }
 
     #[test]

@@ -141,7 +141,7 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 
 /// Serves the page in a runtime until a message arrives on `stop`.
 ///
-/// Errors: the socket cannot be used.
+/// Errors: the socket cannot be used; a host name of the options is invalid.
 pub async fn run_review(
     engine: Arc<Engine>,
     caller: CallContext,
@@ -150,7 +150,8 @@ pub async fn run_review(
     stop: mpsc::Receiver<()>,
 ) -> std::io::Result<()> {
     let ReviewListener { bound, token, .. } = listener;
-    let service = Arc::new(ReviewService::new(engine, caller, options, &bound, token));
+    let service =
+        ReviewService::new(engine, caller, options, &bound, token).map(Arc::new).map_err(std::io::Error::other)?;
     service.watch_history();
     emendate_http::listen(service, bound.listener, stop).await
 }

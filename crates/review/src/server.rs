@@ -10,7 +10,7 @@ use crate::ticks::Ticks;
 use crate::view::{PREFERENCES_COOKIE, PageContext, Preferences};
 use crate::visits::Visits;
 use crate::{ReviewOptions, assets, respond};
-use emendate::core::Error;
+use emendate::core::{Error, Result};
 use emendate::{CallContext, Engine, FeedOptions};
 use emendate_http::{
     AccessToken, AllowedNames, BodyReader, BoundListener, ConnectionLimits, HttpConnection, HttpRefusal, HttpResponse,
@@ -43,9 +43,9 @@ impl ReviewService {
         options: ReviewOptions,
         bound: &BoundListener,
         token: AccessToken,
-    ) -> ReviewService {
-        let names = AllowedNames::new(bound, &options.hosts, &[]);
-        ReviewService(Arc::new(ReviewState {
+    ) -> Result<ReviewService> {
+        let names = AllowedNames::new(bound, &options.hosts, &[])?;
+        Ok(ReviewService(Arc::new(ReviewState {
             engine,
             caller,
             seen: std::sync::Mutex::default(),
@@ -59,7 +59,7 @@ impl ReviewService {
             running: watch::Sender::new(0),
             closing: watch::Sender::new(false),
             history: watch::Sender::new(HistoryState::default()),
-        }))
+        })))
     }
 
     /// Follows the history, and notifies the pages of changes.

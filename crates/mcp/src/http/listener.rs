@@ -15,8 +15,8 @@ impl HttpListener {
     /// required token, or a generator for one; `hosts` are further names of this machine, `origins` those of web pages
     /// that are allowed.
     ///
-    /// Errors: `call.invalid` for an invalid address, and for one that other machines can access without a chosen
-    /// token; `io.failed` if it cannot be bound.
+    /// Errors: `call.invalid` for an invalid address, name or origin, and for an address that other machines can access
+    /// without a chosen token; `io.failed` if it cannot be bound.
     pub fn open(
         address: &str,
         token: Option<AccessToken>,
@@ -38,7 +38,7 @@ impl HttpListener {
                 .next("Give a token in EMEND_HTTP_TOKEN or by --http-token-file, or give only a port to serve this machine alone."));
             }
         };
-        let names = AllowedNames::new(&bound, hosts, origins);
+        let names = AllowedNames::new(&bound, hosts, origins)?;
         Ok((HttpListener { bound, token, names }, made))
     }
 
