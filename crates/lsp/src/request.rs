@@ -54,7 +54,7 @@ impl RunningServer {
     ) -> Result<(Vec<Diagnostic>, AnswerBasis), DiagnosticsFailure> {
         match question {
             DiagnosticRequest::Pull(id) => self.pulled(path, version, id, until),
-            DiagnosticRequest::Tsserver(ids) => self.by_tsserver((path, version), ids, until),
+            DiagnosticRequest::Tsserver(ids) => self.by_tsserver(path, version, ids, until),
             DiagnosticRequest::None => self.pushed(path, version, until),
         }
     }
@@ -103,7 +103,8 @@ impl RunningServer {
 
     fn by_tsserver(
         &self,
-        (path, version): (&Path, i64),
+        path: &Path,
+        version: i64,
         ids: [i64; 2],
         until: Instant,
     ) -> Result<(Vec<Diagnostic>, AnswerBasis), DiagnosticsFailure> {

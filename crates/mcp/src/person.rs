@@ -62,7 +62,8 @@ impl PersonQuestion {
         mut self,
         engine: &Engine,
         caller: &CallContext,
-        (tool, input): (&str, &Value),
+        tool: &str,
+        input: &Value,
         reply: &Reply,
     ) -> PersonQuestion {
         let call = AskingCall { profile: Some(self.profile), tool, input };

@@ -175,7 +175,7 @@ impl McpServer {
             let reply = offer.call(&engine, &caller, input.clone());
             report_notices(&engine);
             held.release();
-            let question = question.next(&engine, &caller, (offer.name, &input), &reply);
+            let question = question.next(&engine, &caller, offer.name, &input, &reply);
             // The requester may be gone.
             let _ = answer.send((reply, question));
             // After sending the answer, and on this thread, which is already running.

@@ -7,7 +7,7 @@ use super::append_log::{self, AppendLog, AppendLogGuard};
 use super::cache::CacheUpdate;
 use super::entry::{self, AppendLogEntry};
 use super::found_file::{self, FoundEntry, FoundFile, Frames};
-use super::log::{self, LogSignature};
+use super::log::{self, LogRequest, LogSignature};
 use super::{Database, DatabaseState, failure, gaps, open, outside};
 use crate::{
     ChangeContent, HistoryGap, HistoryLimits, LogReceipt, NewlyKnown, Operation, OperationId, OutsideContent,
@@ -16,9 +16,6 @@ use crate::{
 
 /// Paths that are looked up one by one; of more, everything between the first and the last is read.
 const PATHS_READ_SINGLY_MAX: usize = 64;
-
-/// An operation, the changes of its files, and the resulting records of its session.
-type LogRequest<'a> = (&'a Operation, &'a [ChangeContent<'a>], &'a [SessionUpdate<'a>]);
 
 impl Database {
     /// Runs `work` on the connection after flushing the append log into the database.
@@ -226,7 +223,7 @@ impl Database {
     ) -> rusqlite::Result<()> {
         let found: Vec<NewlyKnown<'_>> = frame.iter().map(FoundEntry::as_known).collect();
         let prepared = prepared::of_found(&found, &self.limits);
-        outside::remember_files(connection, &found, &prepared, (clock::now_us(), &self.limits), cache_update)
+        outside::remember_files(connection, &found, &prepared, clock::now_us(), &self.limits, cache_update)
     }
 
     /// Appends an operation to the append log; `None` if it has to go into the database.
@@ -234,9 +231,10 @@ impl Database {
         &self,
         state: &mut DatabaseState,
         log_guard: &mut AppendLogGuard,
-        (operation, changes, known): LogRequest<'_>,
+        request: LogRequest<'_>,
         now: i64,
     ) -> Option<LogReceipt> {
+        let LogRequest { operation, changes, known } = request;
         // A caller that provides the new bytes wants them stored at once if the base is not stored.
         if !state.append_log_usable
             || !changes
@@ -300,7 +298,7 @@ impl Database {
         let logged = self.write(state, &mut log_guard, GapCheck::Always, |connection, cache_update| {
             // No process is still working on it.
             let signature = LogSignature { number: log::next_number(connection, before.next)?, at: now, owner: 0 };
-            outside::log_outside(connection, operation, contents, (signature, &self.limits), cache_update)
+            outside::log_outside(connection, operation, contents, signature, &self.limits, cache_update)
         });
         let logged = logged.inspect_err(|_| state.cache.clear())?;
         if let Some(logged) = &logged {
@@ -313,11 +311,11 @@ impl Database {
     pub(super) fn log_operation(
         &self,
         state: &mut DatabaseState,
-        logging: LogRequest<'_>,
+        request: LogRequest<'_>,
         now: i64,
     ) -> Result<LogReceipt> {
         let mut log_guard = self.lock(state)?;
-        if let Some(entered) = self.append(state, &mut log_guard, logging, now) {
+        if let Some(entered) = self.append(state, &mut log_guard, request, now) {
             return Ok(entered);
         }
         let before = log_guard.head();
@@ -325,12 +323,12 @@ impl Database {
         state.cache.advance(before.generation, log_guard.head().generation);
         let entered = self.write(state, &mut log_guard, GapCheck::Always, |connection, cache_update| {
             let number = log::next_number(connection, before.next)?;
-            let signed = LogSignature { number, at: now, owner: logging.0.owner() };
-            log::log(connection, logging.0, logging.1, logging.2, (signed, &self.limits), cache_update)
+            let signature = LogSignature { number, at: now, owner: request.operation.owner() };
+            log::log(connection, request, signature, &self.limits, cache_update)
         });
         let entered = match entered {
             Ok(Some(entered)) => entered,
-            Ok(None) => return Err(operation::already_undone(logging.0)),
+            Ok(None) => return Err(operation::already_undone(request.operation)),
             Err(error) => {
                 state.cache.clear();
                 return Err(error);
@@ -376,11 +374,11 @@ fn apply_entries(
             gaps::find_gap(connection, given)?;
         }
         expected = Some(given + 1);
-        let mut signed = LogSignature { number: given.cast_signed(), at, owner };
+        let mut signature = LogSignature { number: given.cast_signed(), at, owner };
         match log::logged_at(connection, given)? {
             Some(same) if same == at => continue,
             // Taken by a program that does not know the append log.
-            Some(_) => signed.number = log::next_number(connection, given)?,
+            Some(_) => signature.number = log::next_number(connection, given)?,
             None => {}
         }
         let changes: Vec<ChangeContent<'_>> = changes
@@ -388,7 +386,8 @@ fn apply_entries(
             .map(|(base, swaps)| ChangeContent { base: *base, replacements: swaps, ..ChangeContent::default() })
             .collect();
         let known: Vec<SessionUpdate<'_>> = known.iter().map(|(path, record)| SessionUpdate { path, record }).collect();
-        log::log(connection, &operation, &changes, &known, (signed, limits), cache_update)?;
+        let request = LogRequest { operation: &operation, changes: &changes, known: &known };
+        log::log(connection, request, signature, limits, cache_update)?;
     }
     Ok(unread)
 }

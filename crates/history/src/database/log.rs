@@ -20,6 +20,14 @@ const OPERATION_COLUMNS: &str =
 /// Value of the column `pending` for an aborted operation.
 const ABORTED: i64 = -1;
 
+/// An operation, the changes of its files, and the resulting records of its session.
+#[derive(Clone, Copy)]
+pub(super) struct LogRequest<'a> {
+    pub(super) operation: &'a Operation,
+    pub(super) changes: &'a [ChangeContent<'a>],
+    pub(super) known: &'a [SessionUpdate<'a>],
+}
+
 /// Number, time and process of an operation that is being logged.
 #[derive(Clone, Copy)]
 pub(super) struct LogSignature {
@@ -39,10 +47,9 @@ pub(super) fn next_number(connection: &Connection, least: u64) -> rusqlite::Resu
 /// already undoes what this one would.
 pub(super) fn log(
     connection: &Connection,
-    operation: &Operation,
-    changes: &[ChangeContent<'_>],
-    known: &[SessionUpdate<'_>],
-    (LogSignature { number, at: now, owner }, limits): (LogSignature, &HistoryLimits),
+    LogRequest { operation, changes, known }: LogRequest<'_>,
+    LogSignature { number, at: now, owner }: LogSignature,
+    limits: &HistoryLimits,
     cache_update: &mut CacheUpdate,
 ) -> rusqlite::Result<Option<LogReceipt>> {
     if !is_not_taken_back(connection, operation)? {
@@ -73,9 +80,7 @@ pub(super) fn log(
             also_undoes,
             owner,
         ])?;
-    for taken in operation.undoes() {
-        refresh_undone(connection, taken)?;
-    }
+    operation.undoes().try_for_each(|taken| refresh_undone(connection, taken))?;
     let id = OperationId::new(number.cast_unsigned(), now);
     let (mut loose, mut lost) = (Vec::new(), Vec::new());
     for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate() {
@@ -99,7 +104,7 @@ pub(super) fn log(
     for (nth, path) in (0..).zip(&operation.created_dirs) {
         connection.prepare_cached("INSERT INTO folders VALUES(?1, ?2, ?3)")?.execute(params![number, nth, path])?;
     }
-    record_sessions(connection, operation, known, (now, limits), cache_update)?;
+    record_sessions(connection, operation, known, now, limits, cache_update)?;
     for file in &operation.files {
         outside::mark(connection, &file.path, file.after, now, cache_update)?;
     }
@@ -111,7 +116,8 @@ fn record_sessions(
     connection: &Connection,
     operation: &Operation,
     known: &[SessionUpdate<'_>],
-    (now, limits): (i64, &HistoryLimits),
+    now: i64,
+    limits: &HistoryLimits,
     cache_update: &mut CacheUpdate,
 ) -> rusqlite::Result<()> {
     for SessionUpdate { path, record } in known {
@@ -236,9 +242,7 @@ pub(super) fn mark_committed(connection: &Connection, ids: &[OperationId]) -> ru
         let number = id.number.cast_signed();
         connection.prepare_cached("UPDATE operations SET pending=0 WHERE number=?1")?.execute([number])?;
         if pending == ABORTED {
-            for taken in logged.operation.undoes() {
-                refresh_undone(connection, taken)?;
-            }
+            logged.operation.undoes().try_for_each(|taken| refresh_undone(connection, taken))?;
             for file in &logged.operation.files {
                 outside::refresh(connection, file, logged.at)?;
             }
@@ -268,9 +272,7 @@ pub(super) fn abort(connection: &Connection, id: OperationId) -> rusqlite::Resul
     }
     let number = id.number.cast_signed();
     connection.execute("UPDATE operations SET pending=?1 WHERE number=?2", [ABORTED, number])?;
-    for taken in logged.operation.undoes() {
-        refresh_undone(connection, taken)?;
-    }
+    logged.operation.undoes().try_for_each(|taken| refresh_undone(connection, taken))?;
     for file in &logged.operation.files {
         outside::refresh(connection, file, logged.at)?;
         if let Some(after) = file.after.filter(|after| file.before.map(|it| it.content) != Some(after.content)) {

@@ -43,6 +43,7 @@ pub(crate) use open::identity;
 use append_log::AppendLog;
 use cache::HistoryCache;
 use found_file::FoundFile;
+use log::LogRequest;
 use sql_blob_store::{CachedBlobStore, GraphCache, SqlBlobStore};
 
 /// Sessions and operations in a file that all processes share. A file that is damaged, foreign or newer than this
@@ -313,7 +314,7 @@ impl OperationLog for Database {
         operation::check_changes(operation, changes.len())?;
         let state = &mut *self.state();
         let now = clock::now_us();
-        let entered = self.log_operation(state, (operation, changes, known), now)?;
+        let entered = self.log_operation(state, LogRequest { operation, changes, known }, now)?;
         self.upkeep(state, now).map(|()| entered)
     }
 
@@ -346,7 +347,7 @@ impl OperationLog for Database {
         let state = &mut *self.state();
         let now = clock::now_us();
         self.change_records(state, |connection, cache_update| {
-            outside::remember_files(connection, found, &prepared, (now, &self.limits), cache_update)
+            outside::remember_files(connection, found, &prepared, now, &self.limits, cache_update)
         })?;
         self.upkeep(state, now)
     }

@@ -10,7 +10,7 @@ use emendate_fs::FileMeta;
 use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 
 use super::cache::CacheUpdate;
-use super::log::{self, LogSignature};
+use super::log::{self, LogRequest, LogSignature};
 use super::rows::{self, fixed};
 use super::sql_blob_store::SqlBlobStore;
 use crate::blob_store::{KeepOutcome, keep, keep_prepared};
@@ -67,7 +67,8 @@ pub(super) fn log_outside(
     connection: &Connection,
     operation: &Operation,
     contents: &[OutsideContent<'_>],
-    (signature, limits): (LogSignature, &HistoryLimits),
+    signature: LogSignature,
+    limits: &HistoryLimits,
     cache_update: &mut CacheUpdate,
 ) -> rusqlite::Result<Option<LogReceipt>> {
     let paths: Vec<&[u8]> = operation.files.iter().map(|file| &*file.path).collect();
@@ -86,7 +87,8 @@ pub(super) fn log_outside(
         .iter()
         .map(|content| ChangeContent { old_bytes: content.old_bytes, ..ChangeContent::default() })
         .collect();
-    log::log(connection, &operation, &changes, &[], (signature, limits), cache_update)
+    let request = LogRequest { operation: &operation, changes: &changes, known: &[] };
+    log::log(connection, request, signature, limits, cache_update)
 }
 
 /// Records a state as the last known one of the path.
@@ -183,7 +185,8 @@ pub(super) fn remember_files(
     connection: &Connection,
     found: &[NewlyKnown<'_>],
     prepared: &[Option<PreparedBytes<'_>>],
-    (now, limits): (i64, &HistoryLimits),
+    now: i64,
+    limits: &HistoryLimits,
     cache_update: &mut CacheUpdate,
 ) -> rusqlite::Result<()> {
     let known = paths_among(connection, found)?;

@@ -15,7 +15,7 @@ const CONFLICT_RUN: usize = 7;
 ///
 /// Errors: [`Code::EditUnparsable`].
 pub(super) fn check(old: &str, new: &str) -> Result<()> {
-    marker(old, new).map_or(Ok(()), |found| Err(refusal(found)))
+    marker(old, new).map_or(Ok(()), |(at, line)| Err(refusal(at, line)))
 }
 
 /// Refuses the whole text of a file that is a patch or contains a hunk, unless the current file does so as well.
@@ -23,10 +23,10 @@ pub(super) fn check(old: &str, new: &str) -> Result<()> {
 /// Errors: as [`check`].
 pub(super) fn check_whole(old: &str, new: &str) -> Result<()> {
     check(old, new)?;
-    hunk(old, new).map_or(Ok(()), |found| Err(refusal(found)))
+    hunk(old, new).map_or(Ok(()), |(at, line)| Err(refusal(at, line)))
 }
 
-fn refusal((at, line): (usize, &str)) -> Error {
+fn refusal(at: usize, line: &str) -> Error {
     let what = "The new text has a marker of an edit or of a conflict, which would become a line of the file.";
     let plain = "Write the text as it should be, without markers.";
     let next =

@@ -17,7 +17,8 @@ pub(super) fn start_notification(
     record: &QuestionRecord,
     store: &QuestionStore,
     id: &str,
-    (ended, problems): (&Arc<AtomicBool>, &Arc<Mutex<Vec<String>>>),
+    ended: &Arc<AtomicBool>,
+    problems: &Arc<Mutex<Vec<String>>>,
 ) {
     let argv = context.config().ask_settings.notify.clone();
     if argv.is_empty() {

@@ -197,7 +197,7 @@ pub(crate) fn store_question(
         store,
         lock,
     };
-    start_notification(&call, root, &record, &state.store, state.lock.id(), (&state.ended, &state.problems));
+    start_notification(&call, root, &record, &state.store, state.lock.id(), &state.ended, &state.problems);
     Some(WaitingQuestion(Arc::new(state)))
 }
 

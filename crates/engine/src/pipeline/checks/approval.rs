@@ -66,7 +66,7 @@ pub(crate) fn approve_plans(call: Call<'_>, mut plans: Vec<FilePlan>) -> Result<
     let seal = question_seal(&call, &digest)?;
     let fits = |it: &&Approval| it.seal == if it.is_stored { &*digest } else { &*seal };
     let Some(approval) = call.caller.approval.as_ref().filter(fits) else {
-        return Err(ask(plans, &asked, (&seal, &digest), None));
+        return Err(ask(plans, &asked, &seal, &digest, None));
     };
     if !approval.agreed {
         return Err(declined(approval.reason.as_deref()));
@@ -80,7 +80,7 @@ pub(crate) fn approve_plans(call: Call<'_>, mut plans: Vec<FilePlan>) -> Result<
             // The person can give another text.
             Err(error) => {
                 let problem = format!("The text for {} cannot be written: {}", shown(path), error.message());
-                return Err(ask(plans, &asked, (&seal, &digest), Some(problem)));
+                return Err(ask(plans, &asked, &seal, &digest, Some(problem)));
             }
         }
     }
@@ -237,7 +237,8 @@ fn shown_plan(plans: &[FilePlan], nth: usize) -> usize {
 fn ask(
     plans: Vec<FilePlan>,
     asked: &[(usize, BlockingRule)],
-    (seal, digest): (&str, &str),
+    seal: &str,
+    digest: &str,
     problem: Option<String>,
 ) -> Error {
     let mut error =
