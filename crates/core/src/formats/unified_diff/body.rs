@@ -95,8 +95,10 @@ pub(super) struct HunkBody {
     tail: Vec<WaitingLine>,
     /// Numbers of old and new lines in the tail.
     waiting: (usize, usize),
-    /// Whether the tail has a line without a mark, and whether one of these is not blank.
-    naked: (bool, bool),
+    /// True if the tail has a line without a mark.
+    has_naked: bool,
+    /// True if the tail has a line without a mark that is not blank.
+    has_bare: bool,
     /// True if a line of the hunk is removed or added.
     changed: bool,
     /// 1-based line of the request that was added last.
@@ -113,15 +115,16 @@ impl HunkBody {
     /// Begins a hunk at its header, or at its first line if it has none.
     pub(super) fn new(header: HunkHeader, at: usize, quiet: bool) -> HunkBody {
         let hunk = Hunk { section: header.section.clone(), source_line: at, ..Hunk::default() };
-        let (left, waiting, naked) = (header.counts, (0, 0), (false, false));
+        let left = header.counts;
         HunkBody {
             header,
             hunk,
             left,
             over: false,
             tail: Vec::new(),
-            waiting,
-            naked,
+            waiting: (0, 0),
+            has_naked: false,
+            has_bare: false,
             changed: false,
             last: at,
             quiet,
@@ -181,12 +184,12 @@ impl HunkBody {
             return Ok(());
         }
         // After unmarked lines, a line like `- this` may be an item of a list, unless the hunk has no change yet.
-        let goes_on = changes && !(bullet && self.naked.0 && self.changed);
+        let goes_on = changes && !(bullet && self.has_naked && self.changed);
         self.wait(WaitingLine { at, line, naked, crlf: self.next_crlf });
         if self.would_complete(0, 0) {
             self.flush(mistakes, out);
         } else if goes_on {
-            if self.is_full() && self.naked.1 {
+            if self.is_full() && self.has_bare {
                 return Err(self.unclear(at));
             }
             self.over |= self.is_full();
@@ -198,14 +201,14 @@ impl HunkBody {
     fn wait(&mut self, line: WaitingLine) {
         self.waiting.0 += usize::from(line.line.kind != HunkLineKind::Added);
         self.waiting.1 += usize::from(line.line.kind != HunkLineKind::Removed);
-        self.naked.0 |= line.naked;
-        self.naked.1 |= line.line.kind == HunkLineKind::Bare;
+        self.has_naked |= line.naked;
+        self.has_bare |= line.line.kind == HunkLineKind::Bare;
         self.tail.push(line);
     }
 
     fn flush(&mut self, mistakes: &mut UnifiedDiffMistakes, out: &mut Vec<StreamEvent>) {
         let tail = std::mem::take(&mut self.tail);
-        (self.waiting, self.naked) = ((0, 0), (false, false));
+        (self.waiting, self.has_naked, self.has_bare) = ((0, 0), false, false);
         for WaitingLine { at, line, naked, crlf } in tail {
             if naked {
                 mistakes.add(
@@ -241,7 +244,7 @@ impl HunkBody {
     /// Handles `\ No newline at end of file`, in any wording.
     pub(super) fn mark_open(&mut self, at: usize, mistakes: &mut UnifiedDiffMistakes, out: &mut Vec<StreamEvent>) {
         if !self.tail.is_empty() {
-            if self.is_full() && self.naked.0 {
+            if self.is_full() && self.has_naked {
                 return;
             }
             self.flush(mistakes, out);

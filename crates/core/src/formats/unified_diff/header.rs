@@ -1,5 +1,6 @@
 //! git's headers between `diff --git` and the first hunk.
 
+use super::both_sides::BothSides;
 use super::name;
 use super::patch::FilePatch;
 use crate::formats::line_parser::TextEncoding;
@@ -12,14 +13,14 @@ pub(super) fn read(file: &mut FilePatch, text: &str, encoding: TextEncoding) -> 
         return Ok(true);
     }
     if let Some(value) = value_after(text, "old mode ") {
-        file.modes.0 = Some(mode(value)?);
+        file.modes.old = Some(mode(value)?);
     } else if let Some(value) = value_after(text, "new mode ") {
-        file.modes.1 = Some(mode(value)?);
+        file.modes.new = Some(mode(value)?);
     } else if let Some(value) = value_after(text, "deleted file mode ") {
-        file.modes.0 = Some(mode(value)?);
+        file.modes.old = Some(mode(value)?);
         file.deleted = true;
     } else if let Some(value) = value_after(text, "new file mode ") {
-        file.modes.1 = Some(mode(value)?);
+        file.modes.new = Some(mode(value)?);
         file.created = true;
     } else if let Some(value) = value_after(text, "index ") {
         return Ok(index(file, value));
@@ -69,18 +70,18 @@ impl NameLine {
     /// The name of the file.
     fn of(self, file: &mut FilePatch) -> &mut Option<String> {
         match self {
-            NameLine::RenameFrom => &mut file.rename.0,
-            NameLine::RenameTo => &mut file.rename.1,
-            NameLine::CopyFrom => &mut file.copy.0,
-            NameLine::CopyTo => &mut file.copy.1,
+            NameLine::RenameFrom => &mut file.rename.old,
+            NameLine::RenameTo => &mut file.rename.new,
+            NameLine::CopyFrom => &mut file.copy.old,
+            NameLine::CopyTo => &mut file.copy.new,
         }
     }
 
     /// The name after `diff --git` on the same side.
     fn in_pair(self, file: &FilePatch) -> Option<&str> {
         match self {
-            NameLine::RenameFrom | NameLine::CopyFrom => file.pair.0.as_deref(),
-            NameLine::RenameTo | NameLine::CopyTo => file.pair.1.as_deref(),
+            NameLine::RenameFrom | NameLine::CopyFrom => file.pair.old.as_deref(),
+            NameLine::RenameTo | NameLine::CopyTo => file.pair.new.as_deref(),
         }
     }
 }
@@ -108,7 +109,7 @@ fn full(file: &FilePatch, line: NameLine, value: &str, encoding: TextEncoding) -
 fn index(file: &mut FilePatch, value: &str) -> bool {
     let (ids, kept) = value.split_once(' ').map_or((value, None), |(ids, kept)| (ids, Some(kept)));
     let Some((old, new)) = ids.split_once("..") else { return false };
-    file.ids = (object_id(old), object_id(new));
+    file.ids = BothSides { old: object_id(old), new: object_id(new) };
     file.kept_mode = kept.and_then(|kept| mode(kept).ok());
     true
 }

@@ -5,6 +5,7 @@
 
 mod binary_patch;
 mod body;
+mod both_sides;
 mod bounds;
 mod header;
 mod mistakes;

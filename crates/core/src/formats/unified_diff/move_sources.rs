@@ -1,6 +1,7 @@
 //! The version of a file that a rename takes, if another part of the patch edits the same file. git's diffs refer to the
 //! files as they were before the patch, and people write parts that build on each other.
 
+use super::both_sides::BothSides;
 use super::mistakes::broken;
 use super::patch::FilePatch;
 use crate::error::Result;
@@ -11,7 +12,7 @@ use std::collections::HashMap;
 #[derive(Clone, Default)]
 pub(super) struct RequestOrigin {
     line: usize,
-    ids: (Option<String>, Option<String>),
+    ids: BothSides<Option<String>>,
     dissimilar: bool,
     commit: usize,
 }
@@ -34,9 +35,9 @@ impl RequestOrigin {
             (Some(one), Some(other)) => one.starts_with(&**other) || other.starts_with(&**one),
             _ => false,
         };
-        if edit.dissimilar || are_same(&self.ids.0, &edit.ids.0) {
+        if edit.dissimilar || are_same(&self.ids.old, &edit.ids.old) {
             SourceVersion::BeforeThePatch
-        } else if self.commit != edit.commit || are_same(&self.ids.0, &edit.ids.1) {
+        } else if self.commit != edit.commit || are_same(&self.ids.old, &edit.ids.new) {
             SourceVersion::Edited
         } else {
             SourceVersion::Unknown

@@ -145,8 +145,8 @@ impl UnifiedDiffParser {
         let is_full = self.file.as_ref().is_some_and(|file| {
             let names = (side.name.as_deref(), new.as_deref());
             !file.hunks.is_empty()
-                || file.sides.1.is_some()
-                || old && (file.sides.0.is_some() || file.is_other(names.0, names.1))
+                || file.sides.new.is_some()
+                || old && (file.sides.old.is_some() || file.is_other(names.0, names.1))
         });
         let file = match &mut self.file {
             Some(file) if !is_full => file,
@@ -159,9 +159,9 @@ impl UnifiedDiffParser {
         file.lines.1 = at;
         file.escaped |= escaped;
         if old {
-            file.sides.0 = Some(side);
+            file.sides.old = Some(side);
         } else {
-            file.sides.1 = Some(side);
+            file.sides.new = Some(side);
             self.fresh = true;
         }
         true
@@ -171,7 +171,7 @@ impl UnifiedDiffParser {
     fn awaits_new(&self) -> bool {
         self.file
             .as_ref()
-            .is_some_and(|file| file.sides.0.is_some() && file.sides.1.is_none() && file.lines.1 + 1 == self.at)
+            .is_some_and(|file| file.sides.old.is_some() && file.sides.new.is_none() && file.lines.1 + 1 == self.at)
     }
 
     /// Parses the other structural lines.
@@ -186,7 +186,7 @@ impl UnifiedDiffParser {
             let file = self.begin(out);
             file.git = true;
             file.escaped |= escaped;
-            file.pair = pair.map_or((None, None), |(old, new)| (Some(old), Some(new)));
+            file.pair = pair.into();
         } else if range::is_combined(text) || text.starts_with("diff --c") {
             self.note_detected(at - 1..at);
             let what = "this is a combined diff (of a merge, with two parents or more), which does not describe a single change.";

@@ -1,6 +1,7 @@
 //! One file of a patch: its headers, and the requests created from it.
 
 use super::body::NumberedHunk;
+use super::both_sides::BothSides;
 use super::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes, broken};
 use super::name::{self, HeaderSide};
 use crate::code::Code;
@@ -21,7 +22,7 @@ const LINK_MODE: u32 = 0o120_000;
 const SUBMODULE_MODE: u32 = 0o160_000;
 const FILE_TYPE_MASK: u32 = 0o170_000;
 
-/// The part of a patch about one file. In pairs, the old side comes first.
+/// The part of a patch about one file.
 #[derive(Debug, Default)]
 pub(super) struct FilePatch {
     /// 1-based line on which the part begins, and the last line of its headers.
@@ -29,19 +30,19 @@ pub(super) struct FilePatch {
     /// True if the part begins with `diff --git`.
     pub(super) git: bool,
     /// The names after `diff --git`.
-    pub(super) pair: (Option<String>, Option<String>),
+    pub(super) pair: BothSides<Option<String>>,
     /// True if a name has a backslash of its own and is thus not a Windows path.
     pub(super) escaped: bool,
     /// The names after `---` and `+++`.
-    pub(super) sides: (Option<HeaderSide>, Option<HeaderSide>),
+    pub(super) sides: BothSides<Option<HeaderSide>>,
     /// The name after svn's `Index:`, or given by the caller.
     pub(super) known: Option<String>,
     /// The names after `rename from` and `rename to`.
-    pub(super) rename: (Option<String>, Option<String>),
+    pub(super) rename: BothSides<Option<String>>,
     /// The names after `copy from` and `copy to`.
-    pub(super) copy: (Option<String>, Option<String>),
+    pub(super) copy: BothSides<Option<String>>,
     /// The modes after `old mode` and `new mode`, and those of deleted and new files.
-    pub(super) modes: (Option<u32>, Option<u32>),
+    pub(super) modes: BothSides<Option<u32>>,
     /// The mode that the `index` line gives to both sides.
     pub(super) kept_mode: Option<u32>,
     /// True for `dissimilarity index`: the new side has nothing to do with the old one, which may be moved away.
@@ -53,7 +54,7 @@ pub(super) struct FilePatch {
     /// True for `new file mode`: only the new side exists.
     pub(super) created: bool,
     /// The object ids of the `index` line.
-    pub(super) ids: (Option<String>, Option<String>),
+    pub(super) ids: BothSides<Option<String>>,
     /// The hunks in order.
     pub(super) hunks: Vec<NumberedHunk>,
     /// True if a hunk header ends in `\r\n`: the whole patch then does, and its line ends say nothing about the file.
@@ -78,20 +79,20 @@ impl FilePatch {
 
     /// True if the part has names from `---` and `+++`, or more headers.
     pub(super) fn is_named(&self) -> bool {
-        self.sides.0.is_some() || self.sides.1.is_some() || self.known.is_some()
+        self.sides.has_any() || self.known.is_some()
     }
 
     /// True as long as only svn's `Index:` line is known.
     pub(super) fn is_index(&self) -> bool {
-        self.known.is_some() && self.sides == (None, None) && self.hunks.is_empty()
+        self.known.is_some() && !self.sides.has_any() && self.hunks.is_empty()
     }
 
     /// True if git's headers are complete by themselves, and these names are not theirs.
     pub(super) fn is_other(&self, old: Option<&str>, new: Option<&str>) -> bool {
-        let done = self.rename.1.is_some() || self.copy.1.is_some() || self.binary.is_some();
-        let done = done || self.modes.0.is_some() && self.modes.1.is_some();
-        let theirs = name::same(old, self.pair.0.as_deref()) || name::same(new, self.pair.1.as_deref());
-        done && self.pair.0.is_some() && !theirs
+        let done = self.rename.new.is_some() || self.copy.new.is_some() || self.binary.is_some();
+        let done = done || self.modes.both().is_some();
+        let theirs = name::same(old, self.pair.old.as_deref()) || name::same(new, self.pair.new.as_deref());
+        done && self.pair.old.is_some() && !theirs
     }
 
     /// True if the part changes nothing at all.
@@ -102,11 +103,11 @@ impl FilePatch {
     /// Returns the path and the action, for events.
     pub(super) fn heading(&self, options: &ParseOptions) -> Result<(String, FileActionKind)> {
         // `diff --git` separates no names that have spaces and differ.
-        if let (Some(from), Some(to)) = &self.copy {
+        if let Some((from, to)) = self.copy.both() {
             return Ok((self.pair_of(from, to, options)?.1, FileActionKind::Update));
         }
-        let action = match (&self.rename, self.creates(), self.deletes()) {
-            ((Some(from), Some(to)), ..) => {
+        let action = match (self.rename.both(), self.creates(), self.deletes()) {
+            (Some((from, to)), ..) => {
                 let (from, to) = self.pair_of(from, to, options)?;
                 return Ok((from, FileActionKind::Move { to }));
             }
@@ -130,7 +131,7 @@ impl FilePatch {
         if options.reverse {
             self.reverse()?;
         }
-        let preimage = self.ids.0.clone().filter(|id| id.len() >= 4 && id.bytes().any(|digit| digit != b'0'));
+        let preimage = self.ids.old.clone().filter(|id| id.len() >= 4 && id.bytes().any(|digit| digit != b'0'));
         let exact_name = options.strip.is_some() || self.has_exact_names();
         let mut files = self.into_requests(options, mistakes)?;
         for file in &mut files {
@@ -144,7 +145,7 @@ impl FilePatch {
 
     /// True if the names are as git writes them: with a prefix on each side, or twice the same.
     fn has_exact_names(&self) -> bool {
-        let pair = self.pair.0.as_deref().zip(self.pair.1.as_deref());
+        let pair = self.pair.old.as_deref().zip(self.pair.new.as_deref());
         let are_prefixed = |(old, new): (&str, &str)| name::are_prefixed(old, new);
         pair.is_some_and(|pair| pair.0 == pair.1 || are_prefixed(pair)) || self.side_names().is_some_and(are_prefixed)
     }
@@ -152,24 +153,20 @@ impl FilePatch {
     /// Creates the requests of a patch that was already reversed if necessary.
     fn into_requests(mut self, options: &ParseOptions, mistakes: &mut UnifiedDiffMistakes) -> Result<Vec<FileRequest>> {
         self.agree(mistakes)?;
-        let links = [self.modes.0, self.modes.1, self.kept_mode].map(|mode| mode.map(|mode| mode & FILE_TYPE_MASK));
+        let links = [self.modes.old, self.modes.new, self.kept_mode].map(|mode| mode.map(|mode| mode & FILE_TYPE_MASK));
         if links.contains(&Some(SUBMODULE_MODE)) {
             return Err(self.broken("this is a change of a submodule, which is not a file.").next("Omit it."));
         }
-        let mode = self.modes.1.filter(|mode| mode & FILE_TYPE_MASK != LINK_MODE).map(permission);
+        let mode = self.modes.new.filter(|mode| mode & FILE_TYPE_MASK != LINK_MODE).map(permission);
         if let Some(change) = self.binary.take() {
             if !self.hunks.is_empty() {
                 return Err(self.broken("the file has hunks and a binary patch; it can have one of them."));
             }
             return self.bytes(change.0, mode, options);
         }
-        let moved = match (self.rename.clone(), self.copy.clone()) {
-            ((Some(from), Some(to)), _) => Some((from, to, true)),
-            (_, (Some(from), Some(to))) => Some((from, to, false)),
-            _ => None,
-        };
-        if let Some((from, to, moves)) = moved {
-            let (from, to) = self.pair_of(&from, &to, options)?;
+        if let Some((from, to)) = self.rename.both().or_else(|| self.copy.both()) {
+            let (from, to) = self.pair_of(from, to, options)?;
+            let moves = self.rename.both().is_some();
             if links.contains(&Some(LINK_MODE)) && !self.hunks.is_empty() {
                 return Err(self.broken("a link cannot get a new name and a new target in the same patch."));
             }
@@ -226,7 +223,7 @@ impl FilePatch {
     fn exchanged(&self, path: String, also: Vec<String>) -> Result<Vec<FileRequest>> {
         let made = self.created_file()?;
         // The target of a link has no line end of its own.
-        let was_link = self.modes.0.or(self.kept_mode).is_some_and(|mode| mode & FILE_TYPE_MASK == LINK_MODE);
+        let was_link = self.modes.old.or(self.kept_mode).is_some_and(|mode| mode & FILE_TYPE_MASK == LINK_MODE);
         let old = self.hunks.iter().map(|it| it.hunk.old_text()).collect::<String>();
         let open = was_link || self.hunks.iter().any(|it| it.hunk.open.0);
         let text = Some(if open { old.trim_end_matches('\n').to_owned() } else { old });
@@ -261,10 +258,10 @@ impl FilePatch {
         let [NumberedHunk { hunk, new_first, .. }] = &*self.hunks else { return false };
         // An id of zeros indicates that there is no file.
         let absent = |id: &str| whole_file::is_empty_id(id) || id.bytes().all(|digit| digit == b'0');
-        let id = self.ids.0.as_deref().is_some_and(|id| !absent(id));
-        let named = self.sides.1.is_some() && (self.sides.0.is_some() || !self.git);
+        let id = self.ids.old.as_deref().is_some_and(|id| !absent(id));
+        let named = self.sides.new.is_some() && (self.sides.old.is_some() || !self.git);
         // Hunks without file headers are about the file that the call names.
-        let named = named || self.sides == (None, None) && self.known.is_some() && !self.git;
+        let named = named || !self.sides.has_any() && self.known.is_some() && !self.git;
         let added = hunk.lines.iter().all(|line| line.kind == HunkLineKind::Added) && !hunk.lines.is_empty();
         // `-1,0` means that lines are added after line 1. If they become line 1, there was no such line.
         let is_first = hunk.first == Some(0) || (hunk.first, *new_first) == (Some(1), Some(1));
@@ -273,16 +270,16 @@ impl FilePatch {
 
     /// Reverses the part.
     fn reverse(&mut self) -> Result<()> {
-        if self.copy.0.is_some() {
+        if self.copy.old.is_some() {
             return Err(self
                 .broken("a copy cannot be reversed: the patch does not say what to delete.")
                 .next("Delete the copy by its own patch."));
         }
-        swap(&mut self.pair.0, &mut self.pair.1);
-        swap(&mut self.sides.0, &mut self.sides.1);
-        swap(&mut self.rename.0, &mut self.rename.1);
-        swap(&mut self.modes.0, &mut self.modes.1);
-        swap(&mut self.ids.0, &mut self.ids.1);
+        self.pair.reverse();
+        self.sides.reverse();
+        self.rename.reverse();
+        self.modes.reverse();
+        self.ids.reverse();
         swap(&mut self.created, &mut self.deleted);
         self.hunks = std::mem::take(&mut self.hunks).into_iter().map(NumberedHunk::reverse).collect();
         if let Some((_, back)) = self.binary.take() {
@@ -297,7 +294,7 @@ impl FilePatch {
         self.created
             || self
                 .sides
-                .0
+                .old
                 .as_ref()
                 .is_some_and(|side| side.name.is_none() || side.absent && self.is_bare(HunkLineKind::Removed))
     }
@@ -306,7 +303,7 @@ impl FilePatch {
         self.deleted
             || self
                 .sides
-                .1
+                .new
                 .as_ref()
                 .is_some_and(|side| side.name.is_none() || side.absent && self.is_bare(HunkLineKind::Added))
     }
@@ -320,8 +317,8 @@ impl FilePatch {
     }
 
     fn names(&self, strip: Option<usize>) -> Result<FileNames> {
-        let old = if self.creates() { None } else { name_of(self.sides.0.as_ref(), self.pair.0.as_ref()) };
-        let new = if self.deletes() { None } else { name_of(self.sides.1.as_ref(), self.pair.1.as_ref()) };
+        let old = if self.creates() { None } else { name_of(self.sides.old.as_ref(), self.pair.old.as_ref()) };
+        let new = if self.deletes() { None } else { name_of(self.sides.new.as_ref(), self.pair.new.as_ref()) };
         let original = self.side_names().filter(|(old, new)| self.creates() && name::is_copy(new, old));
         let new = original.map(|(old, _)| old.to_owned()).or(new);
         // A creation is named by its new side, a deletion by its old one, whatever the other side has.
@@ -332,7 +329,7 @@ impl FilePatch {
             },
             pair => pair,
         };
-        let git = matches!(&self.pair, (Some(old), Some(new)) if name::are_prefixed(old, new));
+        let git = self.pair.both().is_some_and(|(old, new)| name::are_prefixed(old, new));
         let mut all = match strip {
             // The other name is irrelevant, but shows which part is a prefix.
             None if git && (old.is_none() || new.is_none()) => {
@@ -357,13 +354,13 @@ impl FilePatch {
 
     /// Returns the names after `---` and `+++`, if both sides have one.
     fn side_names(&self) -> Option<(&str, &str)> {
-        Some((self.sides.0.as_ref()?.name.as_deref()?, self.sides.1.as_ref()?.name.as_deref()?))
+        Some((self.sides.old.as_ref()?.name.as_deref()?, self.sides.new.as_ref()?.name.as_deref()?))
     }
 
     /// Returns other spellings of a new file's name: below the directories that were compared, and, for a name with a
     /// backslash of its own, with `./` before it, which rules out a Windows path.
     fn other_names(&self, path: &str, strip: Option<usize>) -> Vec<String> {
-        let names = if self.git { self.pair.0.as_deref().zip(self.pair.1.as_deref()) } else { self.side_names() };
+        let names = if self.git { self.pair.old.as_deref().zip(self.pair.new.as_deref()) } else { self.side_names() };
         let below = names.filter(|_| strip.is_none()).and_then(|it| name::below_trees(it.0, it.1));
         below.into_iter().chain(self.escaped.then(|| format!("./{path}"))).collect()
     }
@@ -381,7 +378,7 @@ impl FilePatch {
             let count = count.saturating_sub(1);
             return Ok((self.without(from, count)?, self.without(to, count)?));
         }
-        let prefixed = self.pair.0.as_deref() == Some(from) && self.pair.1.as_deref() == Some(to);
+        let prefixed = self.pair.old.as_deref() == Some(from) && self.pair.new.as_deref() == Some(to);
         let differ = from.as_bytes().first() != to.as_bytes().first();
         Ok(if differ { (bare_name(prefixed, from), bare_name(prefixed, to)) } else { (from.to_owned(), to.to_owned()) })
     }
@@ -426,18 +423,18 @@ impl FilePatch {
     /// Creates the requests of a GIT binary patch.
     fn bytes(mut self, how: BinaryPayload, mode: Option<FileMode>, options: &ParseOptions) -> Result<Vec<FileRequest>> {
         let change = BinaryChange {
-            before: existing_id(self.ids.0.take()),
-            after: existing_id(self.ids.1.take()),
+            before: existing_id(self.ids.old.take()),
+            after: existing_id(self.ids.new.take()),
             payload: how,
         };
-        if let (Some(from), Some(to)) = self.rename.clone() {
-            let (from, to) = self.pair_of(&from, &to, options)?;
+        if let Some((from, to)) = self.rename.both() {
+            let (from, to) = self.pair_of(from, to, options)?;
             let moved =
                 FileRequest { mode, ..FileRequest::new(from, FileAction::Move { to: to.clone(), ops: Vec::new() }) };
             return Ok(vec![moved, FileRequest::new(to, FileAction::Binary(change))]);
         }
-        if let (Some(from), Some(to)) = self.copy.clone() {
-            let (from, to) = self.pair_of(&from, &to, options)?;
+        if let Some((from, to)) = self.copy.both() {
+            let (from, to) = self.pair_of(from, to, options)?;
             let copied =
                 FileRequest { mode, ..FileRequest::new(from, FileAction::Copy { to: to.clone(), ops: Vec::new() }) };
             return Ok(vec![copied, FileRequest::new(to, FileAction::Binary(change))]);

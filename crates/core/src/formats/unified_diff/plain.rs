@@ -3,6 +3,7 @@
 //! the lookahead and the wrappers of other patches. What is read is what the parser would read.
 
 use super::body::{NumberedHunk, first_line};
+use super::both_sides::BothSides;
 use super::header;
 use super::mistakes::UnifiedDiffMistakes;
 use super::name::{self, HeaderSide};
@@ -176,11 +177,14 @@ impl PlainNames<'_> {
     /// Creates the part of the patch about the file; `None` if one of its headers is not what it seems.
     fn into_patch(self) -> Option<FilePatch> {
         let side = |name: &str| Some(HeaderSide { name: Some(name.to_owned()), absent: false });
-        let mut file = FilePatch { lines: self.lines, sides: (side(self.old), side(self.new)), ..FilePatch::default() };
+        let mut file = FilePatch {
+            lines: self.lines,
+            sides: BothSides { old: side(self.old), new: side(self.new) },
+            ..FilePatch::default()
+        };
         if let Some((pair, ids)) = self.git {
             file.git = true;
-            file.pair =
-                name::git_pair(pair, TextEncoding::Utf8).map_or((None, None), |(old, new)| (Some(old), Some(new)));
+            file.pair = name::git_pair(pair, TextEncoding::Utf8).into();
             if ids.is_some_and(|ids| header::read(&mut file, ids, TextEncoding::Utf8) != Ok(true)) {
                 return None;
             }

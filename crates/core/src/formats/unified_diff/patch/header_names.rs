@@ -2,6 +2,7 @@
 
 use super::FilePatch;
 use crate::error::Result;
+use crate::formats::unified_diff::both_sides::BothSides;
 use crate::formats::unified_diff::mistakes::{UnifiedDiffMistake, UnifiedDiffMistakes};
 use crate::formats::unified_diff::name::{self, HeaderSide};
 
@@ -11,8 +12,8 @@ impl FilePatch {
     ///
     /// Errors: [`Code::EditUnparsable`] if the names after `---` and `+++` differ from those after `diff --git`.
     pub(super) fn agree(&self, mistakes: &mut UnifiedDiffMistakes) -> Result<()> {
-        for (from, to) in [&self.rename, &self.copy] {
-            match (from, to) {
+        for BothSides { old, new } in [&self.rename, &self.copy] {
+            match (old, new) {
                 (None, None) => {}
                 (Some(from), Some(to)) => return self.agree_with_new_name(from, to),
                 _ => {
@@ -22,12 +23,12 @@ impl FilePatch {
                 }
             }
         }
-        let pair = self.pair.0.as_deref().zip(self.pair.1.as_deref());
+        let pair = self.pair.old.as_deref().zip(self.pair.new.as_deref());
         if self.side_names().zip(pair).is_some_and(|((old, new), pair)| name::is_outvoted(old, new, pair.into())) {
             mistakes.add(UnifiedDiffMistake::GitName, self.lines.0);
             return Ok(());
         }
-        let sides = [(&self.sides.0, &self.pair.0), (&self.sides.1, &self.pair.1)];
+        let sides = [(&self.sides.old, &self.pair.old), (&self.sides.new, &self.pair.new)];
         for (side, pair) in sides {
             if let (Some(HeaderSide { name: Some(side), .. }), Some(pair)) = (side, pair)
                 && !name::same(Some(side), Some(pair))
@@ -46,8 +47,8 @@ impl FilePatch {
     /// Errors: [`Code::EditUnparsable`] if they differ.
     fn agree_with_new_name(&self, from: &str, to: &str) -> Result<()> {
         let side = |side: &Option<HeaderSide>| side.as_ref().and_then(|side| side.name.clone());
-        let old = [self.pair.0.clone(), side(&self.sides.0)].map(|name| (name, from));
-        let new = [self.pair.1.clone(), side(&self.sides.1)].map(|name| (name, to));
+        let old = [self.pair.old.clone(), side(&self.sides.old)].map(|name| (name, from));
+        let new = [self.pair.new.clone(), side(&self.sides.new)].map(|name| (name, to));
         for (other, name) in old.into_iter().chain(new) {
             let Some(other) = other.filter(|other| !name::is_below(other, name)) else { continue };
             let what = format!("the header gives the file the name {name}, but another line names {other}.");
@@ -58,7 +59,7 @@ impl FilePatch {
 
     /// Reports two names without a rename: the file keeps its name.
     pub(super) fn note_other_name(&self, mistakes: &mut UnifiedDiffMistakes) {
-        let names = self.side_names().or_else(|| self.pair.0.as_deref().zip(self.pair.1.as_deref()));
+        let names = self.side_names().or_else(|| self.pair.old.as_deref().zip(self.pair.new.as_deref()));
         let is_other = |(old, new): (&str, &str)| {
             !name::same(Some(old), Some(new))
                 && !name::is_copy(old, new)

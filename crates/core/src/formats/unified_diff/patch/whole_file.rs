@@ -15,7 +15,7 @@ const EMPTY_BLOB_IDS: [&str; 2] =
 impl FilePatch {
     /// Returns the content of the hunks of a new file, or the target of a link.
     pub(super) fn created_file(&self) -> Result<NewFile> {
-        let is_link = self.modes.1.or(self.kept_mode).is_some_and(|mode| mode & FILE_TYPE_MASK == LINK_MODE);
+        let is_link = self.modes.new.or(self.kept_mode).is_some_and(|mode| mode & FILE_TYPE_MASK == LINK_MODE);
         let target = !self.creates();
         let mut text = String::new();
         let mut open = false;
@@ -27,7 +27,7 @@ impl FilePatch {
             text.push_str(&self.new_text(numbered));
             open = hunk.open.1;
         }
-        if self.hunks.is_empty() && self.ids.1.as_deref().is_some_and(|id| !is_empty_id(id)) {
+        if self.hunks.is_empty() && self.ids.new.as_deref().is_some_and(|id| !is_empty_id(id)) {
             return Err(self
                 .broken("the new file has content, but no hunk contains it.")
                 .next("Send the whole patch."));
@@ -58,7 +58,7 @@ impl FilePatch {
     /// Returns the whole text of a deleted file, if the patch contains it.
     pub(super) fn deleted_text(&self) -> Result<Option<String>> {
         if self.hunks.is_empty() {
-            return Ok(self.ids.0.as_deref().filter(|id| is_empty_id(id)).map(|_| String::new()));
+            return Ok(self.ids.old.as_deref().filter(|id| is_empty_id(id)).map(|_| String::new()));
         }
         let mut text = String::new();
         let mut open = false;
