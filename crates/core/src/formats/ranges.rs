@@ -1,5 +1,6 @@
 //! The ranges of a text that each format detects, and the choice of the format whose ranges contain all others.
 
+use super::whole_file;
 use super::{Format, text_formats};
 use crate::work;
 use std::ops::Range;
@@ -37,10 +38,18 @@ pub(super) fn contains_any(text: &str, signs: &[&str]) -> bool {
 }
 
 fn all_ranges(text: &str) -> Vec<FormatRanges> {
+    let is_whole = |format: &dyn Format| format.spec().name == "whole_file";
     // Once the work has to end, nothing more is detected.
     let formats = text_formats().take_while(|_| work::check().is_ok());
-    let ranges = formats.map(|format| (format, format.detected_ranges(text)));
-    ranges.filter(|(_, ranges)| !ranges.is_empty()).collect()
+    let detect = |format: &'static dyn Format| if is_whole(format) { Vec::new() } else { format.detected_ranges(text) };
+    let mut ranges: Vec<FormatRanges> = formats.map(|format| (format, detect(format))).collect();
+    let mut edits: Vec<Range<usize>> = ranges.iter().flat_map(|(_, found)| found.iter().cloned()).collect();
+    edits.sort_by_key(|range| range.start);
+    if let Some((_, found)) = ranges.iter_mut().find(|(format, _)| is_whole(*format)) {
+        *found = whole_file::ranges_beside(text, &edits);
+    }
+    ranges.retain(|(_, found)| !found.is_empty());
+    ranges
 }
 
 /// Returns the index of the format whose ranges contain all others.

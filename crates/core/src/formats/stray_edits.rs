@@ -24,8 +24,7 @@ const BARE_RUN_MIN: usize = 4;
 /// Returns the error for a text that has such a part outside of the lines that its format detected.
 pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Range<usize>]) -> Option<Error> {
     let name = format.spec().name;
-    // Hashline has unmarked rows, and refuses operations outside of its sections itself.
-    if claimed.is_empty() || name.starts_with("hashline") {
+    if claimed.is_empty() {
         return None;
     }
     if is_all_claimed(text, claimed) {
@@ -35,21 +34,23 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
     if lines.iter().all(|line| line.trim().is_empty()) {
         return None;
     }
-    let mut at = lines.iter().position(|line| begins(line) || begins_in_list(line) || writes(line));
-    at = at.or_else(|| json(&lines)).or_else(|| pair(&lines));
-    at = at.or_else(|| bare_markers(&lines)).or_else(|| dashed_markers(&lines));
-    at = at.or_else(|| odd_markers(&lines)).or_else(|| code_call(&lines));
-    at = at.or_else(|| settings(&lines)).or_else(|| rows(&lines));
-    // The patch parsers handle all hunks themselves.
-    if !["unified_diff", "apply_patch"].contains(&name) {
-        at = at.or_else(|| hunk(&lines));
-    }
-    if name != "unified_diff" && cut_off::ends_in_opener(text, claimed) {
-        at = at.or_else(|| lines.len().checked_sub(1));
-    }
-    at = at.or_else(|| fenced_diff(&lines));
-    at = at.or_else(|| fenced_file(&lines, &numbers, claimed));
-    let at = at?;
+    let at = if name.starts_with("hashline") {
+        beside_hashline(&lines, &numbers, claimed)
+    } else {
+        let mut at = lines.iter().position(|line| writes(line)).or_else(|| called_edit(&lines));
+        at = at.or_else(|| pair(&lines)).or_else(|| bare_markers(&lines));
+        at = at.or_else(|| dashed_markers(&lines)).or_else(|| odd_markers(&lines));
+        at = at.or_else(|| settings(&lines)).or_else(|| rows(&lines));
+        // The patch parsers handle all hunks themselves.
+        if !["unified_diff", "apply_patch"].contains(&name) {
+            at = at.or_else(|| hunk(&lines));
+        }
+        if name != "unified_diff" && cut_off::ends_in_opener(text, claimed) {
+            at = at.or_else(|| lines.len().checked_sub(1));
+        }
+        at = at.or_else(|| fenced_diff(&lines));
+        at.or_else(|| fenced_file(&lines, &numbers, claimed))
+    }?;
     let (line, number) = (crate::locate::line_format::clip(lines[at].trim()), numbers[at] + 1);
     let what = format!("Line {number} of the request looks like an edit, but it could not be read as {name}.");
     let next = format!(
@@ -61,6 +62,26 @@ pub(super) fn check_stray_edits(text: &str, format: &dyn Format, claimed: &[Rang
             .next(next)
             .fact("line", number),
     )
+}
+
+/// Returns the line of an edit beside hashline. Rows of hashline may be unmarked, so that only what is certain counts.
+fn beside_hashline(lines: &[&str], numbers: &[usize], claimed: &[Range<usize>]) -> Option<usize> {
+    // The envelope may be the one of V4A.
+    let is_mark = |line: &str| line.trim_start().starts_with("***");
+    let rows: Vec<&str> = lines.iter().map(|line| if is_mark(line) { "" } else { line }).collect();
+    called_edit(&rows).or_else(|| fenced_command(lines, numbers, claimed))
+}
+
+/// True for a text, in no format, with an edit that is written as a call of a tool or as a command.
+pub(super) fn has_called_edit(text: &str) -> bool {
+    let lines: Vec<&str> = work::lines(text).collect();
+    lines.iter().any(|line| writes(line)) || called_edit(&lines).is_some()
+}
+
+/// Returns the line of an edit in a call of a tool, or one that begins an edit in some format.
+fn called_edit(lines: &[&str]) -> Option<usize> {
+    let at = lines.iter().position(|line| begins(line) || begins_in_list(line));
+    at.or_else(|| json(lines)).or_else(|| code_call(lines))
 }
 
 /// True if one range has all lines of the text, so that nothing is outside of it.
@@ -421,6 +442,21 @@ fn fenced_file(lines: &[&str], numbers: &[usize], claimed: &[Range<usize>]) -> O
         }
         open ^= is_fence(lines[at]);
         at += 1;
+    }
+    None
+}
+
+/// Returns the line of a command that would write a file, in a fence without a part in the format.
+fn fenced_command(lines: &[&str], numbers: &[usize], claimed: &[Range<usize>]) -> Option<usize> {
+    let mut from = 0;
+    while let Some(found) = lines[from..].iter().position(|line| is_fence(line)) {
+        let at = from + found;
+        let close = at + 1 + lines[at + 1..].iter().position(|line| is_fence(line))?;
+        let has_edit = claimed.iter().any(|range| range.start < numbers[close] && numbers[at] < range.end);
+        if let Some(command) = (at..close).find(|&line| !has_edit && writes(lines[line])) {
+            return Some(command);
+        }
+        from = close + 1;
     }
     None
 }

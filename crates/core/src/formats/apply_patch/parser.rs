@@ -255,7 +255,9 @@ impl ApplyPatchParser {
         let Some(inner) = line.strip_prefix(&*self.indent) else { return line };
         let shows = match self.state {
             ApplyPatchState::Add => inner.starts_with('+'),
-            ApplyPatchState::Update => inner.starts_with("@@") || inner.starts_with("*** Move to:"),
+            ApplyPatchState::Update => {
+                ["@@", "*** Move to:", "--- ", "diff --git "].iter().any(|start| inner.starts_with(start))
+            }
             _ => false,
         };
         if !self.indented && self.fresh && shows {

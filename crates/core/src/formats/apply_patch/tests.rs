@@ -135,6 +135,14 @@ fn mistakes_are_repaired_and_reported() {
         (patch(&(UPDATE.to_owned() + "@@\n keep\n")), "changes nothing"),
         (patch(UPDATE).replace("*** E", " *** E"), "indented"),
         (patch(UPDATE).lines().map(|line| format!("    {line}\n")).collect(), "indented as a whole"),
+        (
+            patch(UPDATE)
+                .replace("@@\n", "--- a/f\n+++ b/f\n@@\n")
+                .lines()
+                .map(|line| format!("   {line}\n"))
+                .collect(),
+            "indented as a whole",
+        ),
         (patch(UPDATE).replace("Begin Patch", "Begin Patch\n*** Environment ID: here"), "environment `here`"),
     ] {
         let request = parse(&text);

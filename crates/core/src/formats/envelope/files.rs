@@ -1,7 +1,7 @@
 //! Whole files as nested elements: `<args><file><path>…</path><content>…</content></file></args>`, in which Roo's newer
 //! tools receive several files, alone or inside `<write_to_file>`.
 
-use super::{UnwrappedText, is_quiet, lines};
+use super::{UnwrappedText, has_no_edit, lines};
 use std::fmt::Write as _;
 
 /// Rewrites the elements as `<file path="…">`, which is a form of whole files; `None` if there is anything else between
@@ -31,7 +31,7 @@ pub(super) fn layer(text: &str) -> Option<UnwrappedText<'_>> {
     rest = if outer { rest.strip_prefix("</write_to_file>")? } else { rest };
     let what =
         if count == 1 { "The file inside <args> was".to_owned() } else { format!("{count} files inside <args> were") };
-    (count > 0 && is_quiet(before) && is_quiet(rest)).then(|| UnwrappedText::new(out, format!("{what} read.")))
+    (count > 0 && has_no_edit(before) && has_no_edit(rest)).then(|| UnwrappedText::new(out, format!("{what} read.")))
 }
 
 fn is_start(line: &str) -> bool {

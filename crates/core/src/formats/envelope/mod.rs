@@ -1,8 +1,8 @@
 //! Wrappers that models put around an edit: JSON, tool calls in XML, shell commands. [`unwrap_text`] removes them and
 //! returns the bare text of a format.
 //!
-//! Nothing is guessed: a wrapper is removed if it parses as one, every part of it is known, and the text around it is
-//! in no format itself. Anything else is left unchanged.
+//! Nothing is guessed: a wrapper is removed if it parses as one, every part of it is known, and the text around it has
+//! no edit itself. Anything else is left unchanged.
 
 mod fields;
 mod files;
@@ -13,7 +13,7 @@ mod words;
 mod xml;
 
 use super::line_parser::ParseOptions;
-use super::text_formats;
+use super::{stray_edits, text_formats};
 use crate::note::Notes;
 use crate::work;
 use std::borrow::Cow;
@@ -104,6 +104,11 @@ fn run_at_start(sign: char, line: &str) -> usize {
 /// True if a text is in no format.
 pub(super) fn is_quiet(text: &str) -> bool {
     text.trim().is_empty() || text_formats().all(|format| format.detected_ranges(text).is_empty())
+}
+
+/// True if the text around a wrapper has no edit, neither in a format nor in a call of another tool.
+fn has_no_edit(text: &str) -> bool {
+    is_quiet(text) && !stray_edits::has_called_edit(text)
 }
 
 /// Returns the lines of a text without line ends, with their offsets.

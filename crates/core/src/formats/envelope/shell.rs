@@ -2,7 +2,7 @@
 //! the patch is extracted, with the directory and the options of the command.
 
 use super::words::{self, ShellToken};
-use super::{UnwrappedText, is_quiet, lines};
+use super::{UnwrappedText, has_no_edit, lines};
 use crate::formats::line_parser::ParseOptions;
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ pub(super) fn layer(text: &str) -> Option<UnwrappedText<'_>> {
         Some((layer, at, &text[at + len..]))
     })?;
     let before = &text[..at];
-    if !(is_quiet(before) && is_quiet(after)) {
+    if !(has_no_edit(before) && has_no_edit(after)) {
         return None;
     }
     if let Some(directory) = changed_directory(before) {

@@ -1,7 +1,7 @@
 //! Tag wrappers: tool calls as models write them without JSON. The content is taken literally; entities are not
 //! decoded.
 
-use super::{UnwrappedText, fields, is_quiet, lines};
+use super::{UnwrappedText, fields, has_no_edit, lines};
 use crate::text::fold;
 use serde_json::Value;
 
@@ -71,7 +71,7 @@ pub(super) fn layer(text: &str) -> Option<UnwrappedText<'_>> {
     let again = lines(inside).filter(|(_, line)| line.trim_start().starts_with('<'));
     let again = again.filter_map(|(at, _)| open(inside[at..].trim_start())).any(|other| other.full == tag.full);
     let alone = text[..at].trim().is_empty() && after.trim().is_empty();
-    if again || (holds == TagContent::Alone && !alone) || !(is_quiet(&text[..at]) && is_quiet(after)) {
+    if again || (holds == TagContent::Alone && !alone) || !(has_no_edit(&text[..at]) && has_no_edit(after)) {
         return None;
     }
     let called = [tag.value, tag.name][usize::from(tag.value.is_empty())];

@@ -109,7 +109,7 @@ pub(super) fn resolve_rows(
         suspicious(dialect, &rows)?;
     }
     let is_diff = rows.iter().any(is_minus) && rows.iter().any(is_context);
-    if !is_diff && prose::drop_below(path, &mut rows)? {
+    if !is_diff && prose::drop_below(path, &mut rows, is_apart)? {
         out.notes.push(PROSE_NOTE);
     }
     minus_rows(dialect, &open.op, &mut rows, &mut out)?;

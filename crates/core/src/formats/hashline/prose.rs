@@ -11,11 +11,17 @@ const WORDS_MIN: usize = 3;
 /// Removes the prose below the rows of a body, after a blank row; true if there was any. A body with a `+` has it on
 /// every row, so sentences apart from them belong to the reply, unless the file itself consists of sentences.
 ///
+/// `is_apart` is true if there was a blank row above the rows.
+///
 /// Errors: lines that may be prose or rows.
-pub(super) fn drop_below(path: &str, rows: &mut Vec<BodyRow>) -> Result<bool> {
+pub(super) fn drop_below(path: &str, rows: &mut Vec<BodyRow>, is_apart: bool) -> Result<bool> {
     let is_blank = |row: &BodyRow| row.sort == RowKind::Blank;
     let has_sentences = whole_text::is_prose(path.rsplit_once('.').map(|(_, extension)| extension));
     let Some(plus) = rows.iter().rposition(|row| row.sort == RowKind::Plus) else {
+        // The body may be empty, and all of its rows text below it.
+        if is_apart && is_prose(rows) {
+            return Err(undecided(&rows[0]));
+        }
         // All rows are pasted, so only a last paragraph of another kind is conspicuous.
         let Some(gap) = rows.iter().rposition(is_blank) else { return Ok(false) };
         let (above, below) = rows.split_at(gap);

@@ -13,6 +13,7 @@ pub(super) use tags::attributes;
 use super::line_parser::ParseOptions;
 use super::parsed_text::ParsedText;
 use super::ranges::{FormatRanges, KnownRanges};
+use super::whole_file;
 use super::{FormatInput, call_literal, format_by_name, stray_edits};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -66,7 +67,12 @@ pub(super) fn parse(text: &str, options: &ParseOptions, known: &mut KnownRanges)
         .map(|(name, of_file)| arguments::converted(name, &of_file, options.file.as_deref()))
         .collect::<Option<_>>()?;
     let ranges: Vec<Range<usize>> = calls.iter().map(|call| lines_of(text, &call.bytes)).collect();
-    if !known.of(text).iter().all(|found| is_inside(found, &ranges)) {
+    // A fence in an argument is a line of the file that the call changes.
+    let files = || whole_file::ranges_beside(text, &ranges);
+    let is_quiet = |(format, found): &FormatRanges| {
+        is_inside(found, &ranges) || format.spec().name == "whole_file" && is_inside(&files(), &ranges)
+    };
+    if !known.of(text).iter().all(is_quiet) {
         return None;
     }
     if let Some(at) = broken {
@@ -114,8 +120,8 @@ fn unread_call(text: &str, at: usize) -> Error {
         .fact("line", line)
 }
 
-/// True if everything that a format detected is inside a call.
-fn is_inside((_, found): &FormatRanges, calls: &[Range<usize>]) -> bool {
+/// True if all ranges that a format detected are inside of calls.
+fn is_inside(found: &[Range<usize>], calls: &[Range<usize>]) -> bool {
     found.iter().all(|inner| calls.iter().any(|call| call.start <= inner.start && inner.end <= call.end))
 }
 

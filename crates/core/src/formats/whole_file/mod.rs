@@ -43,10 +43,7 @@ impl Format for WholeFile {
     }
 
     fn detected_ranges(&self, text: &str) -> Vec<Range<usize>> {
-        if !contains_any(text, &["```", "~~~"]) && !element::may_open(text) {
-            return Vec::new();
-        }
-        ranges(text, false, |info, above| text_lines::is_text(info) && text_lines::named(info, above).is_some())
+        ranges_beside(text, &[])
     }
 
     fn line_parser(&self, options: &ParseOptions) -> Option<Box<dyn LineParser>> {
@@ -54,10 +51,20 @@ impl Format for WholeFile {
     }
 }
 
+/// Returns the lines of files in a text with edits in these ranges, which are sorted by their starts. A fence in an edit
+/// is a line of the file that the edit changes.
+pub(super) fn ranges_beside(text: &str, edits: &[Range<usize>]) -> Vec<Range<usize>> {
+    if !contains_any(text, &["```", "~~~"]) && !element::may_open(text) {
+        return Vec::new();
+    }
+    let is_named = |info: &str, above: &str| text_lines::is_text(info) && text_lines::named(info, above).is_some();
+    ranges(text, edits, false, is_named)
+}
+
 /// Returns the lines of fences below a line that may be the name of an existing file, and of those that begin with a
 /// comment that is a name.
 pub(super) fn possible_ranges(text: &str) -> Vec<Range<usize>> {
-    ranges(text, true, |info, above| text_lines::perhaps_named(info, above).is_some())
+    ranges(text, &[], true, |info, above| text_lines::perhaps_named(info, above).is_some())
 }
 
 /// True for an info string that may be the name of a file.
@@ -72,20 +79,27 @@ pub(super) fn may_be_file(info: &str) -> bool {
 
 /// Returns the lines of fences with a name, or with that of the file that the call names above them.
 pub(super) fn named_ranges(text: &str, file: &str) -> Vec<Range<usize>> {
-    ranges(text, false, |info, above| {
+    ranges(text, &[], false, |info, above| {
         text_lines::is_text(info) && (above.trim() == file || text_lines::named(info, above).is_some())
     })
 }
 
 /// Returns the lines of all fences that may be the file that the call names.
 pub(super) fn nameless_ranges(text: &str) -> Vec<Range<usize>> {
-    ranges(text, false, |info, _| text_lines::is_text(info))
+    ranges(text, &[], false, |info, _| text_lines::is_text(info))
 }
 
 /// Returns the lines of files in a text, each from its fence or tag to its end. `is_named` returns true if a fence has
 /// a name, given its info string and the line above. `named_inside` is true if a comment in the fence may name it.
-fn ranges(text: &str, named_inside: bool, is_named: impl Fn(&str, &str) -> bool) -> Vec<Range<usize>> {
+/// Lines in `edits` neither open nor close a fence, unless they are in a file.
+fn ranges(
+    text: &str,
+    edits: &[Range<usize>],
+    named_inside: bool,
+    is_named: impl Fn(&str, &str) -> bool,
+) -> Vec<Range<usize>> {
     let mut out = Vec::new();
+    let mut edits = edits.iter().peekable();
     let mut open: Option<(usize, TextEnd, bool)> = None;
     // True until there is a line with text.
     let mut fresh = true;
@@ -95,7 +109,10 @@ fn ranges(text: &str, named_inside: bool, is_named: impl Fn(&str, &str) -> bool)
     let (mut above, mut blank, mut count) = ("", false, 0);
     for (at, line) in work::lines(text).enumerate() {
         count = at + 1;
+        while edits.next_if(|edit| edit.end <= at).is_some() {}
+        let in_edit = edits.peek().is_some_and(|edit| edit.start <= at);
         match &mut open {
+            None | Some((_, _, false)) if in_edit => {}
             None => {
                 let named = |info| is_named(info, above);
                 let fence = TextEnd::of_fence(line).map(|(end, info)| (at, end, named(info)));
