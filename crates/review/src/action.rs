@@ -137,7 +137,7 @@ fn done(state: &ReviewState, fields: &Fields) -> Result<ActionDone> {
         "write" => {
             let path = fields.path("path").ok_or_else(|| incomplete("a file"))?;
             // Browsers send the lines of a form with CR LF.
-            let text = fields.sent("content").unwrap_or_default().replace("\r\n", "\n");
+            let text = fields.sent("content").ok_or_else(|| incomplete("the text"))?.replace("\r\n", "\n");
             let tag = fields.text("tag").ok_or_else(|| incomplete("the version of the file"))?;
             call(state, "write", json!({ "content": text, "tag": tag }), Some(&path))?
         }

@@ -171,8 +171,9 @@ impl Snapshot {
     /// Errors: as [`Snapshot::open`].
     pub(crate) fn after(&self, changes: &ChangeSet) -> Result<Snapshot> {
         let raw = changes.apply_to_text(self).map_or_else(|| RawBytes::of(changes.apply(self)), RawBytes::Utf8);
-        if self.0.plain && changes.adds_plain_text() && Codec::of_text_without_nul(raw.as_bytes())? == Some(Codec::UTF8)
-        {
+        // An undo can put bytes of another encoding into a text in UTF-8.
+        let is_plain = self.0.plain && matches!(raw, RawBytes::Utf8(_)) && changes.adds_plain_text();
+        if is_plain && Codec::of_text_without_nul(raw.as_bytes())? == Some(Codec::UTF8) {
             return Ok(Snapshot(Arc::new(SnapshotInner { raw, plain: true, ..SnapshotInner::default() })));
         }
         self.reopened(raw)
@@ -486,6 +487,14 @@ mod tests {
             |error| error.to_string(),
             |it| format!("{:?} {:?} {:?} {:?}", it.raw(), it.text(), it.codec(), it.line_ends()),
         )
+    }
+
+    #[test]
+    fn bytes_of_another_encoding_are_read_like_the_whole_new_text() {
+        let base = Snapshot::from_text("cafe\n");
+        let changes = ChangeSet::new(&base, [Splice::new(Span::new(3, 4), b"\xE9".to_vec(), 0)]).unwrap();
+        let whole = base.reopened(RawBytes::of(changes.apply(&base)));
+        assert_eq!(described(base.after(&changes)), described(whole));
     }
 
     proptest! {

@@ -201,6 +201,9 @@ async fn resolved_text_is_of_the_version_that_was_shown() {
     assert_eq!(status(&browser.act(&format!("do=write&path={path}&content={text}")).await), "409");
     assert!(fixture.get("f.txt").contains("WORK\n"));
     let form = browser.form(&format!("/resolve?op={id}&path={path}"), &[("do", "write")]).await;
+    for no_text in ["", "&content=%E9"] {
+        assert_eq!(status(&browser.act(&format!("{form}{no_text}")).await), "409", "{no_text}");
+    }
     assert_eq!(status(&browser.act(&format!("{form}&content={text}")).await), "200");
     assert_eq!(fixture.get("f.txt"), lines(60));
 }

@@ -20,6 +20,9 @@ use std::path::Path;
 /// Bytes of a binary file whose versions are compared.
 pub(super) const COMPARED_BINARY_BYTES_MAX: usize = 16 << 20;
 
+/// The reason for which the text of an older version is not put into a file.
+pub(super) const ENCODING_CHANGED: &str = "others changed the encoding of the file since then.";
+
 /// The limit on the bytes of all files that an undo changes.
 ///
 /// Errors: `call.too_large`.
@@ -160,6 +163,14 @@ pub(crate) fn with_same_codec(now: &Snapshot, bytes: Vec<u8>) -> Snapshot {
         return Snapshot::binary(bytes);
     }
     now.reopen(bytes.clone()).unwrap_or_else(|_| Snapshot::binary(bytes))
+}
+
+/// True if a change takes text from a version in UTF-8 into a file that others converted to another encoding. UTF-8 can
+/// be read in an encoding of single bytes, too, so the codecs of both are the same.
+pub(super) fn adds_converted_text(changes: &ChangeSet, version: &Snapshot, now: &Snapshot) -> bool {
+    let is_utf8 = |it: &Snapshot| str::from_utf8(it.raw()).is_ok();
+    let is_converted = now.codec().charset.unit() == 1 && !is_utf8(now) && is_utf8(version);
+    is_converted && changes.splices().iter().any(|splice| !splice.text.is_ascii())
 }
 
 /// The content of a file, and the change to other bytes of it.

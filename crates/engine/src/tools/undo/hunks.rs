@@ -19,8 +19,8 @@ use crate::tools::history::operation_list::{from_its_source, not_changed, visibl
 use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::conflict::UndoConflict;
 use crate::tools::undo::file_states::{
-    current_state, difference, history_content, is_regular, is_same_content, lines_then, logged_place, not_kept,
-    with_same_codec,
+    ENCODING_CHANGED, adds_converted_text, current_state, difference, history_content, is_regular, is_same_content,
+    lines_then, logged_place, not_kept, with_same_codec,
 };
 use crate::tools::undo::input::UndoInput;
 use crate::tools::undo::later_move::later_move;
@@ -265,6 +265,9 @@ fn plan_hunks(call: Call<'_>, selection: &HunkSelection<'_>, now: LoadedFile) ->
     let Ok(rebased) = mine.rebase(seen, &theirs, TieBreak::Conflict) else {
         return Err(selection.changed_since(seen, &now));
     };
+    if adds_converted_text(&rebased.changes, sides.target(selection.action), &now.snapshot) {
+        return Err(selection.conflict(ENCODING_CHANGED, "Make the change with an edit."));
+    }
     let changes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?;
     let merged = !theirs.is_empty();
     let lines = lines_then(call, &selection.path, &now.snapshot, &changes);
@@ -304,6 +307,14 @@ impl HunkSides {
         match action {
             HunkAction::Reverse => &self.after,
             HunkAction::Apply => &self.before,
+        }
+    }
+
+    /// The version that a change of all hunks in this direction leads to.
+    pub(super) fn target(&self, action: HunkAction) -> &Snapshot {
+        match action {
+            HunkAction::Reverse => &self.before,
+            HunkAction::Apply => &self.after,
         }
     }
 

@@ -11,8 +11,8 @@ use crate::tools::undo::carried::MovedFile;
 use crate::tools::undo::conflict::UndoConflict;
 use crate::tools::undo::effects::EditEffects;
 use crate::tools::undo::file_states::{
-    ReplacedContent, check_undone, history_content, is_regular, is_same_content, lines_then, logged_place,
-    logged_place_below_link, not_kept, putting, with_same_codec,
+    ENCODING_CHANGED, ReplacedContent, adds_converted_text, check_undone, history_content, is_regular, is_same_content,
+    lines_then, logged_place, logged_place_below_link, not_kept, putting, with_same_codec,
 };
 use crate::tools::undo::hunks::{HunkAction, HunkSides};
 use crate::tools::undo::large::plan_big_undo;
@@ -455,6 +455,9 @@ impl Reversal<'_> {
             let undone = recorded.undone_before(self.logged).filter(|undone| self.can_undo_since(*undone));
             return Err(if let Some(undone) = undone { undo_since(error, undone) } else { error });
         };
+        if adds_converted_text(&rebased.changes, sides.target(HunkAction::Reverse), &now.snapshot) {
+            return Err(self.conflict(path).refuse(ENCODING_CHANGED, Some(now)));
+        }
         let bytes = rebased.changes.with_line_ends_of(seen, &now.snapshot)?.apply(&now.snapshot);
         let kept = if theirs.is_empty() { KeptChanges::LineEnds } else { KeptChanges::Lines };
         Ok(RebasedFile { bytes, kept })
