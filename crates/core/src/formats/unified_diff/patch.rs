@@ -378,9 +378,11 @@ impl FilePatch {
             let count = count.saturating_sub(1);
             return Ok((self.without(from, count)?, self.without(to, count)?));
         }
-        let prefixed = self.pair.old.as_deref() == Some(from) && self.pair.new.as_deref() == Some(to);
-        let differ = from.as_bytes().first() != to.as_bytes().first();
-        Ok(if differ { (bare_name(prefixed, from), bare_name(prefixed, to)) } else { (from.to_owned(), to.to_owned()) })
+        // Only one name with a prefix is one below a directory `a` or `b`, of a diff without prefixes.
+        let is_repeated = self.pair.old.as_deref() == Some(from) && self.pair.new.as_deref() == Some(to);
+        let is_prefixed = is_repeated && name::are_prefixed(from, to);
+        let bare = |name: &str| name::without_prefix(name).filter(|_| is_prefixed).unwrap_or(name).to_owned();
+        Ok((bare(from), bare(to)))
     }
 
     /// Converts the hunks to operations, except for those that change nothing.
@@ -463,11 +465,6 @@ impl FilePatch {
 /// Returns the id of an object, unless it is that of a missing one.
 fn existing_id(id: Option<String>) -> Option<String> {
     id.filter(|id| id.bytes().any(|digit| digit != b'0'))
-}
-
-/// Returns a name without its prefix.
-fn bare_name(prefixed: bool, name: &str) -> String {
-    name::without_prefix(name).filter(|_| prefixed).unwrap_or(name).to_owned()
 }
 
 /// Returns the name of a side, or that of the pair.

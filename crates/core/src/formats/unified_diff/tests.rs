@@ -386,6 +386,11 @@ fn renames_copies_and_modes_are_parsed() {
     }
     let prefixed = only("diff --git a/x b/y\nrename from a/x\nrename to b/y\n");
     assert!(matches!(&prefixed.action, FileAction::Move { to, .. } if to == "y" && prefixed.path == "x"));
+    // Without prefixes, a directory may be called `b`.
+    for (from, to) in [("a.txt", "b/a.c"), ("b/a.c", "c.hpp"), ("b/a.c", "b/d.c")] {
+        let bare = only(&format!("diff --git {from} {to}\nrename from {from}\nrename to {to}\n"));
+        assert!(matches!(&bare.action, FileAction::Move { to: new, .. } if new == to && bare.path == from), "{from}");
+    }
     let quoted = only("diff --git \"a/\\303\\251\" b/y\nrename from \"\\303\\251\"\nrename to y\n");
     assert_eq!(quoted.path, "é");
     let options = ParseOptions { strip: Some(2), ..ParseOptions::default() };
