@@ -67,6 +67,10 @@ impl<'t> ParseBaseline<'t> {
 impl SyntaxTree<'_> {
     /// Returns the first syntax error; `None` if there is none.
     pub fn first_error(&self) -> Option<FirstError> {
+        self.first_error_of_grammar().or_else(|| self.missing_block())
+    }
+
+    fn first_error_of_grammar(&self) -> Option<FirstError> {
         let mut cursor = self.tree.walk();
         loop {
             let node = cursor.node();

@@ -183,11 +183,11 @@ impl SyntaxTree<'_> {
         let line_end = rows.starts[rows.last] + self.row(rows.starts, rows.last).len();
         let end = symbol.span.end().min(line_end);
         let mut text = text.trim_matches('\n').trim_end();
+        text = self.without_neighbors(Span::new(symbol.span.start(), end), rows, text);
         if self.language.0.commas && self.comma_after(symbol).is_none() {
-            text = text.strip_suffix(',').unwrap_or(text);
+            text = without_comma(text);
         }
-        let new = self.without_neighbors(Span::new(symbol.span.start(), end), rows, text);
-        let Some(ReplacedTail { end, text: new }) = self.with_rest_of_line(new, end..line_end) else {
+        let Some(ReplacedTail { end, text: new }) = self.with_rest_of_line(text, end..line_end) else {
             return Err(SyntaxTree::entangled(symbol));
         };
         let is_alone = self.alone(symbol, rows);
@@ -214,12 +214,15 @@ impl SyntaxTree<'_> {
         let before = self.text[rows.starts[rows.first]..old.start()].trim();
         let line_end = rows.starts[rows.last] + self.row(rows.starts, rows.last).len();
         let after = self.text[old.end()..line_end].trim();
-        let bare = new.trim_start().strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).map(str::trim);
+        // The comma behind the neighbors may be stated or not.
+        let (all, after) =
+            if self.language.0.commas { (without_comma(new), without_comma(after)) } else { (new, after) };
+        let bare = all.trim_start().strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).map(str::trim);
         // Brackets alone may as well belong to the symbol.
         let is_code = |text: &str| text == "-" || text.contains(char::is_alphanumeric);
         let bare = bare.filter(|bare| !bare.is_empty() && (is_code(before) || is_code(after)));
         // The indentation of the first line shows how the others are indented.
-        bare.map_or(new, |bare| if before.is_empty() { new[..new.len() - after.len()].trim_end() } else { bare })
+        bare.map_or(new, |bare| if before.is_empty() { all[..all.len() - after.len()].trim_end() } else { bare })
     }
 
     /// Returns the first row to replace: comments and annotations above stay if the new text has none.
@@ -381,7 +384,7 @@ impl SyntaxTree<'_> {
         let body = indents(self.declared_on(rows) + 1..rows.last + 1).find(|indent| indent.len() > own.len());
         let outer = indents(0..rows.above).rev().find(|indent| indent.len() < own.len());
         let level = outer.and_then(|outer| own.strip_prefix(outer)).unwrap_or_default();
-        TargetIndents { own, body, level }
+        TargetIndents { own, body, level, is_block_by_indent: self.language.name() == "python" }
     }
 
     /// Returns the width of a row's indentation.
@@ -393,6 +396,11 @@ impl SyntaxTree<'_> {
 /// True if a node of the chain that begins at or above the line passes the test.
 fn any_above(chain: &[Node<'_>], line: usize, test: fn(Node<'_>) -> bool) -> bool {
     chain.iter().any(|it| test(*it) && it.start_position().row <= line)
+}
+
+/// Returns a text without the comma at its end.
+fn without_comma(text: &str) -> &str {
+    text.strip_suffix(',').map_or(text, str::trim_end)
 }
 
 /// Describes a range of lines.

@@ -14,6 +14,7 @@ mod grammars;
 mod index;
 mod language;
 mod mask;
+mod missing_block;
 mod name_place;
 mod name_use;
 mod neighbors;

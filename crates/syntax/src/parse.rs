@@ -52,6 +52,8 @@ pub struct SyntaxTree<'t> {
     pub(crate) starts: OnceCell<Vec<usize>>,
     pub(crate) index: OnceCell<TreeIndex>,
     pub(crate) outline: OnceCell<Outline>,
+    /// The 0-based row of the first statement without its block.
+    pub(crate) missing_block: OnceCell<Option<usize>>,
 }
 
 /// Parses `text`. `None` if a limit was reached.
@@ -190,7 +192,8 @@ impl DetachedTree {
 
 impl<'t> SyntaxTree<'t> {
     fn of_tree(text: &'t str, tree: Tree, language: Language) -> SyntaxTree<'t> {
-        SyntaxTree { text, tree, language, starts: OnceCell::new(), index: OnceCell::new(), outline: OnceCell::new() }
+        let (starts, index, outline, missing_block) = Default::default();
+        SyntaxTree { text, tree, language, starts, index, outline, missing_block }
     }
 
     /// Returns the tree alone.
@@ -227,7 +230,7 @@ impl<'t> SyntaxTree<'t> {
 
     /// True if the text has no syntax errors.
     pub fn is_clean(&self) -> bool {
-        !self.tree.root_node().has_error()
+        !self.tree.root_node().has_error() && self.missing_block().is_none()
     }
 }
 

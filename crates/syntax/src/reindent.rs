@@ -15,6 +15,8 @@ pub(crate) struct TargetIndents<'t> {
     pub(crate) body: Option<&'t str>,
     /// The difference to the indentation of what is around it; empty at the outermost level.
     pub(crate) level: &'t str,
+    /// True if a block ends where the indentation does, without a closing line.
+    pub(crate) is_block_by_indent: bool,
 }
 
 impl SyntaxTree<'_> {
@@ -87,9 +89,12 @@ impl TargetIndents<'_> {
     /// True if only the first line of a text was cut out of its indentation, and the lines below have that of the
     /// target. `leads` says that the first line is above the definition itself.
     fn is_cut_above(&self, below: &[&str], leads: bool) -> bool {
-        let least = below.iter().map(|line| indent_of(line)).min_by_key(|indent| indent.len());
+        let begins_with_closer = |line: &str| line.trim_start().starts_with(['}', ')', ']']);
+        // In a block by indentation, brackets close a list of parameters, or something inside of the block.
+        let counted = below.iter().filter(|line| !self.is_block_by_indent || !begins_with_closer(line));
+        let least = counted.map(|line| indent_of(line)).min_by_key(|indent| indent.len());
         let (Some(least), Some(last)) = (least, below.last()) else { return false };
-        let closes = last.trim_start().starts_with(['}', ')', ']']) || matches!(last.trim(), "end");
+        let closes = !self.is_block_by_indent && (begins_with_closer(last) || last.trim() == "end");
         let is_inner = self.body == Some(least) || least.strip_prefix(self.own).is_some_and(|it| it == self.level);
         let is_target = if least == self.own { leads } else { is_inner };
         closes && indent_of(last) == self.own || is_target && below.iter().all(|line| line.starts_with(self.own))

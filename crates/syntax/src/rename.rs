@@ -16,6 +16,9 @@ use tree_sitter::{Node, Query, QueryCursor, StreamingIterator};
 /// Names of the receiver inside its own type.
 const SELF_NAMES: &[&str] = &["self", "this", "Self", "cls"];
 
+/// Languages in which a constructor is a method of a certain name.
+const SCRIPTS: &[&str] = &["javascript", "typescript", "tsx"];
+
 /// Kinds that are tags in C.
 const TAG_KINDS: &[&str] = &["struct", "union", "enum"];
 
@@ -73,9 +76,7 @@ impl SyntaxTree<'_> {
         if let Some(line) = self.unparsed_use(&[old, new]) {
             return Err(refused(symbol, format!("The macro on line {line} has the old or the new name.")));
         }
-        if symbol.kind == "constructor" {
-            return Err(refused(symbol, "It has the name of its type: rename the type.".to_owned()));
-        }
+        self.check_constructor(symbol, new)?;
         self.only_one(symbol)?;
         let facts = self.name_facts(symbol, new, query, &places)?;
         let mut splices = Splices::default();
@@ -105,6 +106,18 @@ impl SyntaxTree<'_> {
         }
         self.tell_words(old, &places, &mut splices.notes);
         Ok(splices)
+    }
+
+    /// Fails for a constructor, whose name is not free, and for a method that would become one.
+    fn check_constructor(&self, symbol: &Symbol, new: &str) -> Result<()> {
+        if symbol.kind == "constructor" {
+            return Err(refused(symbol, "It has the name of its type: rename the type.".to_owned()));
+        }
+        let names = [&self.text[symbol.name_span.range()], new];
+        if symbol.kind == "method" && SCRIPTS.contains(&self.language.name()) && names.contains(&"constructor") {
+            return Err(refused(symbol, "A method is a constructor by its name, `constructor`.".to_owned()));
+        }
+        Ok(())
     }
 
     /// Fails if another symbol with the same path would be renamed too.

@@ -23,6 +23,7 @@ mod place;
 mod placement;
 mod reindent;
 mod repeated_ends;
+mod same_height;
 mod symbol_ends;
 mod tabs;
 mod text_pair;

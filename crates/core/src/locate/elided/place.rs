@@ -2,7 +2,9 @@
 
 use super::old_lines::LOOKUP_STEPS;
 use super::placement::{FRAGMENT_STEPS, Placement, matched_lines};
-use super::{Extent, Fragment, TextPair, beside, closers, fresh, indent, innermost, is_filled, lossless, same};
+use super::{
+    Extent, Fragment, TextPair, beside, closers, fresh, indent, innermost, is_filled, lossless, same, same_height,
+};
 use crate::work;
 use core::ops::Range;
 
@@ -137,17 +139,25 @@ fn choose_place(
     mut places: Vec<Placement>,
 ) -> Result<Option<Placement>, String> {
     keep_containing(texts, fragment, &mut places);
-    let unchanged = places.iter().filter(|it| is_unchanged(texts, fragment, it)).count();
-    // Within one symbol, lines that are in the file exactly as shown are meant as context.
+    let unchanged: Vec<&Placement> = places.iter().filter(|it| is_unchanged(texts, fragment, it)).collect();
+    // Within one symbol, and at the edges of the file, lines that are in it exactly as shown are meant as context.
     let Range { start, end } = fragment.lines;
     let inside = texts.scope(start).is_some() && texts.scope(start) == texts.scope(end - 1);
-    if unchanged == places.len() || unchanged > 0 && inside {
+    let is_at_edge = |it: &&Placement| {
+        let begins = fragment.gaps[0].is_none() && it.old.start == 0;
+        let ends = fragment.gaps[1].is_none() && it.old.end == texts.old.len();
+        (begins || ends) && same_height::is_apart(texts, it, &places)
+    };
+    let is_context =
+        unchanged.len() == places.len() || !unchanged.is_empty() && inside || unchanged.iter().any(is_at_edge);
+    if is_context {
         return Ok(None);
     }
-    if unchanged == 0
+    if unchanged.is_empty()
         && places.len() > 1
-        && let Some(only) =
-            lossless::only(texts, fragment, &places).or_else(|| innermost::only(texts, fragment, &places))
+        && let Some(only) = lossless::only(texts, fragment, &places)
+            .or_else(|| innermost::only(texts, fragment, &places))
+            .or_else(|| same_height::only(texts, fragment, &places))
         && !innermost::may_be_replaced(texts, fragment, &only, &places)
     {
         places = vec![only];

@@ -45,6 +45,7 @@ pub(crate) use copied_numbers::{
 pub(crate) use literal::{occurs, of_ops};
 use match_site::CandidateSites;
 use refusal::{MatchRefusal, RefusalReason};
+use retyped::PlainBlanks;
 use search::MatchSearch;
 pub(crate) use search::SearchIndex;
 pub(in crate::locate) use tier::elision::is_gap;
@@ -87,6 +88,14 @@ pub struct TextMatches {
     pub matches: Vec<TextMatch>,
     /// Tolerances, text kept from the file, and warnings; empty for a plain exact match.
     pub notes: Notes,
+}
+
+impl TextMatches {
+    /// Records that blanks of the request were made plain before the search.
+    fn in_plain_blanks(&mut self) {
+        self.tier = self.tier.max(Tier::Punctuation);
+        self.notes.push_front(PlainBlanks::NOTE);
+    }
 }
 
 /// The tolerance of a match.
@@ -297,13 +306,20 @@ pub(crate) fn place_hunks(
     settings: ResolveSettings,
 ) -> Vec<Result<TextMatches>> {
     let tolerant = settings.matching == Matching::Standard;
+    let plain: Vec<Option<Hunk>> =
+        hunks.iter().map(|hunk| tolerant.then(|| PlainBlanks::converted_hunk(index, hunk)).flatten()).collect();
+    let hunks: Vec<&Hunk> = hunks.iter().zip(&plain).map(|(hunk, plain)| plain.as_ref().unwrap_or(hunk)).collect();
     let bare: Vec<Option<Hunk>> =
         hunks.iter().map(|hunk| if tolerant { copied_numbers::uncopied_hunk(hunk) } else { None }).collect();
     let bare_hunks: Vec<&Hunk> = hunks.iter().zip(&bare).map(|(hunk, bare)| bare.as_ref().unwrap_or(hunk)).collect();
     let mut placed = hunk::place_all(index, &bare_hunks, settings);
-    for (found, _) in placed.iter_mut().zip(&bare).filter(|(_, bare)| bare.is_some()) {
-        if let Ok(found) = found {
+    for (found, (plain, bare)) in placed.iter_mut().zip(plain.iter().zip(&bare)) {
+        let Ok(found) = found else { continue };
+        if bare.is_some() {
             found.notes.push_front(Note::CopiedNumbers);
+        }
+        if plain.is_some() {
+            found.in_plain_blanks();
         }
     }
     placed
@@ -326,6 +342,26 @@ pub(crate) fn find_in(
     literal: Option<&[Span]>,
 ) -> Result<TextMatches> {
     omission::check(find, new, settings)?;
+    if settings.matching == Matching::Standard
+        && !find.old.is_ascii()
+        && let Some(blanks) = PlainBlanks::new(index, work::lines(&find.old))
+    {
+        let (find, new) = blanks.convert_query(find, new);
+        let mut found = found_without_numbers(index, &find, &new, settings, None)?;
+        found.in_plain_blanks();
+        return Ok(found);
+    }
+    found_without_numbers(index, find, new, settings, literal)
+}
+
+/// Runs [`find_in`] for a text with the blanks of the file.
+fn found_without_numbers(
+    index: &SearchIndex<'_>,
+    find: &TextQuery,
+    new: &str,
+    settings: ResolveSettings,
+    literal: Option<&[Span]>,
+) -> Result<TextMatches> {
     if !settings.deletes_literally()
         && let Some(bare) = copied_numbers::uncopied_replacement(index.base, &find.old, new)?
     {
@@ -411,6 +447,11 @@ fn selected_matches(
         && let Some(rival) = rivals::rival_of_places(search, tier, &places)
     {
         return Err(failure::rivals(search, tier, &places, rival.lines));
+    }
+    if tier >= Tier::Drift
+        && let Some(refusal) = places.iter().find_map(|place| tier::escapes::kept_escape(search, place.span))
+    {
+        return Err(failure::refused(search, tier, &refusal));
     }
     let doubled = target_indent::strip_doubled_indent(search, &mut places);
     let mut hits = Vec::with_capacity(places.len());

@@ -3,6 +3,7 @@
 //! file has no others.
 
 use super::search::{MatchSearch, SearchIndex};
+use crate::locate::op::{Hunk, HunkLineKind, TextQuery};
 use crate::text::fold::{self, Normalization};
 use crate::work;
 use foldhash::HashMap;
@@ -58,6 +59,64 @@ impl<'t> RetypedText<'t> {
     }
 }
 
+/// Converts indentation of typographic blanks to plain ones. As indentation they would have no depth, and a file has
+/// none there.
+#[derive(Clone, Copy)]
+pub(super) struct PlainBlanks {
+    /// True if the file has no typographic blanks in its lines either.
+    everywhere: bool,
+}
+
+impl PlainBlanks {
+    pub(super) const NOTE: &'static str =
+        "Found with plain spaces in place of other Unicode ones; the new text got plain spaces, too.";
+
+    /// Returns the conversion for an old text with these lines; `None` if none of them begins with typographic blanks,
+    /// or lines of the file do.
+    pub(super) fn new<'t>(index: &SearchIndex<'_>, mut old: impl Iterator<Item = &'t str>) -> Option<PlainBlanks> {
+        if !old.any(is_indented_otherwise) {
+            return None;
+        }
+        let everywhere = !index.typographic().contains(&' ');
+        (everywhere || !work::lines(index.text).any(is_indented_otherwise)).then_some(PlainBlanks { everywhere })
+    }
+
+    /// Converts a text of one or more lines.
+    pub(super) fn convert(self, text: &str) -> String {
+        let mut is_indent = true;
+        let plain = |ch: char| {
+            is_indent = ch == '\n' || is_indent && (matches!(ch, ' ' | '\t') || is_typographic_blank(ch));
+            if (is_indent || self.everywhere) && is_typographic_blank(ch) { ' ' } else { ch }
+        };
+        text.chars().map(plain).collect()
+    }
+
+    /// Converts a query and its new text.
+    pub(super) fn convert_query(self, find: &TextQuery, new: &str) -> (TextQuery, String) {
+        (TextQuery { old: self.convert(&find.old), ..find.clone() }, self.convert(new))
+    }
+
+    /// Converts a hunk; `None` if its old lines need no conversion.
+    pub(super) fn converted_hunk(index: &SearchIndex<'_>, hunk: &Hunk) -> Option<Hunk> {
+        let old = hunk.lines.iter().filter(|line| line.kind != HunkLineKind::Added);
+        let blanks = PlainBlanks::new(index, old.map(|line| &*line.text))?;
+        let mut converted = hunk.clone();
+        for line in &mut converted.lines {
+            line.text = blanks.convert(&line.text);
+        }
+        Some(converted)
+    }
+}
+
+fn is_typographic_blank(ch: char) -> bool {
+    fold::plain_lookalike(ch) == Some(' ')
+}
+
+/// True for a line with typographic blanks in its indentation.
+fn is_indented_otherwise(line: &str) -> bool {
+    fold::trim_blanks_start(line).starts_with(is_typographic_blank)
+}
+
 #[cfg(test)]
 mod tests {
     use crate::locate::find::testing::edit;
@@ -85,6 +144,24 @@ mod tests {
         // The blanks of the file stay as well.
         let file = FILE.replace("gamma()", "gamma()  ");
         assert_eq!(edit(&file, old, "    gamma() \n    beta_two(\"z\")  \n"), swapped.replace("gamma()", "gamma()  "));
+    }
+
+    #[test]
+    fn indentation_of_typographic_blanks_has_a_depth() {
+        let file = "f() {\n  for (x of y) {\n    if (a === b) {\n      out.push(1)\n    }\n  }\n}\n";
+        let want = file.replace("      out", "      log(1)\n      out");
+        for blank in ["\u{A0}", "\u{3000}", " \u{A0}"] {
+            for depth in [0, 2, 4] {
+                let indent = |more: usize| blank.repeat(depth + more);
+                let [outer, inner] = [indent(0), indent(2 / blank.chars().count())];
+                let old = format!("{outer}if (a === b) {{\n{inner}out.push(1)\n");
+                let new = format!("{outer}if (a === b) {{\n{inner}log(1)\n{inner}out.push(1)\n");
+                assert_eq!(edit(file, &old, &new), want, "{blank:?} {depth}");
+                // The file has such blanks, but not as indentation.
+                let [file, want] = [file, &want].map(|text| format!("{text}s = \"\u{A0}\"\n"));
+                assert_eq!(edit(&file, &old, &new), want, "{blank:?} {depth}");
+            }
+        }
     }
 
     #[test]

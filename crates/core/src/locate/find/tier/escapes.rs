@@ -7,6 +7,7 @@ use super::exact;
 use crate::locate::find::match_site::CandidateSites;
 use crate::locate::find::refusal::{MatchRefusal, RefusalReason};
 use crate::locate::find::search::MatchSearch;
+use crate::text::span::Span;
 use crate::work;
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
@@ -173,6 +174,17 @@ impl ProvenEscapes {
             Some(ProvenEscape { sent: format!("{}{name}", char::from(scheme.lead)), plain })
         })
     }
+}
+
+/// Returns the refusal of a new text with an escape that the old text has by mistake: the file does not have it there.
+/// Such a place is found by its likeness, so nothing is decoded.
+pub(in crate::locate::find) fn kept_escape(search: &MatchSearch<'_>, place: Span) -> Option<MatchRefusal> {
+    let mut proven = ProvenEscapes::default();
+    proven.add(&search.find.old, &search.text[place.range()]);
+    let ProvenEscape { sent, plain } = proven.within("", search.new)?;
+    let why =
+        format!("The old text has `{sent}` where the file has `{plain}`, and the new text would be written with it.");
+    Some(MatchRefusal::new(RefusalReason::Unrepaired, why))
 }
 
 /// Returns a text with its backslash escapes decoded.
