@@ -24,6 +24,7 @@ mod placement;
 mod reindent;
 mod repeated_ends;
 mod same_height;
+mod shown_symbols;
 mod symbol_ends;
 mod tabs;
 mod text_pair;
@@ -205,6 +206,7 @@ fn place(mut texts: TextPair<'_>, extents: &[Extent], gaps: &[usize]) -> Result<
     undeclared::check(&texts, &placed)?;
     other_block::check(&texts, &placed)?;
     repeated_ends::check(&texts, &placed)?;
+    shown_symbols::check(&texts, &placed)?;
     captured::check(&texts, gaps, &placed)?;
     let ops: Vec<Op> = placed.iter().map(|it| check_work().map(|()| op(&texts, it))).collect::<Result<_, _>>()?;
     Ok(Expansion { ops, gaps: gaps.len(), reindented: false })
@@ -230,6 +232,7 @@ fn extents_in(
         let found: Vec<Extent> = blocks::extents(texts, &lines).into_iter().filter(is_sought).collect();
         out.extend(found);
     }
+    shown_symbols::remove_misplaced(texts, &mut out);
     let first = |lines: &[&str], at: usize| lines.get(at).map_or(0, |line| indent(line));
     let differs = |it: &Extent| first(texts.old, it.old.start) != first(&texts.new, it.new.start);
     let is_open = fragments.first().is_some_and(|it| it.gaps[0].is_none())

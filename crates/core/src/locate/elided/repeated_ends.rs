@@ -50,13 +50,21 @@ fn uncertain(texts: &TextPair<'_>, place: &PlacedFragment<'_>, old: &[usize], ne
     let are_same = |old: &[usize], new: &[usize]| old.iter().zip(new).all(|(a, b)| same(texts.old[*a], texts.new[*b]));
     let kept = old.iter().zip(new).take_while(|(old, new)| are_same(&[**old], &[**new])).count();
     let shown = &new[..kept];
-    if !shown.iter().any(|&line| texts.new[line].contains(char::is_alphanumeric)) {
-        return None;
-    }
-    let next = new[kept..].iter().find_map(|line| place.matched[line - place.fragment.lines.start])?;
+    let is_telling = |line: usize| texts.new[line].contains(char::is_alphanumeric);
+    let (at, next) = new.iter().enumerate().skip(kept).find_map(|(at, line)| {
+        let next = place.matched[line - place.fragment.lines.start]?;
+        Some((at, next))
+    })?;
     let gone = kept..old.iter().position(|&old| old == next)?;
-    let mut copies = old.get(1..gone.end)?.windows(kept);
-    let has_copy = gone.len() >= kept && copies.any(|copy| work::spend_or_end(kept) || are_same(copy, shown));
+    let mut copies = old.get(1..gone.end)?.windows(kept.max(1));
+    let has_copy = kept > 0
+        && gone.len() >= kept
+        && if shown.iter().any(|&line| is_telling(line)) {
+            copies.any(|copy| work::spend_or_end(kept) || are_same(copy, shown))
+        } else {
+            // Brackets alone occur often. With the line behind them, they are where that line is.
+            at == kept && is_telling(new[at]) && copies.last().is_some_and(|copy| are_same(copy, shown))
+        };
     let [a, b] = [*old.get(gone.start)?, *old.get(gone.end.checked_sub(1)?)?];
     has_copy.then(|| Deletion { lines: a.min(b)..a.max(b) + 1, shown: shown[0] })
 }
@@ -81,5 +89,17 @@ mod tests {
         let want = file.replace("    first", "    begin();\n    first");
         let want = want.replace("fn two() {\n    second();\n    Ok(())\n}\n\n", "");
         assert_eq!(edit(&file, &new.replace("Ok(())", "Ok(one)"), &extents), want);
+    }
+
+    #[test]
+    fn placeholder_may_stand_for_the_block_whose_end_is_shown() {
+        let body = "    if open {\n        if a {\n            first();\n        }\n    }\n    Ok(a)\n}\n\n";
+        let other = body.replace("a {", "b {").replace("Ok(a)", "Ok(b)");
+        let tail = "fn three() {\n    third();\n}\n\nfn four() {\n    fourth();\n}\n";
+        let file = format!("fn one() {{\n{body}fn two() {{\n{other}{tail}");
+        let extents = [Extent { old: 0..8, new: 0..7 }, Extent { old: 18..21, new: 8..11 }];
+        let new = "fn one() {\n    if open {\n        // ...\n        }\n    }\n    Ok(b)\n}\n\nfn three() {\n    third();\n}\n// ...\n";
+        let why = refuse(&file, new, &extents);
+        assert!(why.contains("Lines 7-15 of the file would be gone") && why.contains("line 4 of the text"), "{why}");
     }
 }

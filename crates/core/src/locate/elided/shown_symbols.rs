@@ -1,0 +1,92 @@
+//! Symbols that a text and the file have: those about which a parser is wrong, and those that the file would have twice.
+
+use super::old_lines::LOOKUP_STEPS;
+use super::placement::PlacedFragment;
+use super::{Extent, TextPair, fresh, indent, lossless, same};
+use crate::work;
+use core::cmp::Reverse;
+use core::ops::Range;
+
+/// Removes the symbols whose first lines in the text are other lines of the file. A parser takes the middle of a function
+/// for a definition if the text does not show its head, or if the file has two heads for one body.
+pub(super) fn remove_misplaced(texts: &TextPair<'_>, extents: &mut Vec<Extent>) {
+    extents.sort_by_key(|it| (it.new.start, Reverse(it.new.end)));
+    let mut around: Vec<Extent> = Vec::new();
+    extents.retain(|it| {
+        while around.pop_if(|outer| outer.new.end < it.new.end).is_some() {}
+        let scope = around.last().map_or(0..texts.old.len(), |outer| outer.old.clone());
+        let is_misplaced = !work::spend_or_end(LOOKUP_STEPS) && is_elsewhere(texts, it, &scope);
+        if !is_misplaced {
+            around.push(it.clone());
+        }
+        !is_misplaced
+    });
+}
+
+/// True if the first two lines of a symbol occur once within a range of the file, and not in the symbol.
+fn is_elsewhere(texts: &TextPair<'_>, symbol: &Extent, scope: &Range<usize>) -> bool {
+    let first = symbol.new.start;
+    let (Some(&line), Some(&next)) = (texts.new.get(first), texts.new.get(first + 1)) else { return false };
+    let all = texts.old.places_of(line);
+    let [from, to] = [scope.start, scope.end].map(|end| all.partition_point(|at| *at < end));
+    let [at] = *all.get(from..to).unwrap_or_default() else { return false };
+    !symbol.old.contains(&at)
+        && !fresh::is_attached(line)
+        && lossless::has_many_alnum(line)
+        && texts.old.get(at + 1).is_some_and(|below| same(below, next))
+}
+
+/// Refuses an edit that adds the head of an outermost definition that the file has and keeps.
+///
+/// Errors: the reason, as sentences.
+pub(super) fn check(texts: &TextPair<'_>, placed: &[PlacedFragment<'_>]) -> Result<(), String> {
+    let is_kept = |at: usize| !placed.iter().any(|it| it.old.contains(&at));
+    for place in placed {
+        let shown = place.fragment.lines.clone().zip(&place.matched);
+        for (line, _) in shown.filter(|(_, at)| at.is_none()) {
+            if work::spend_or_end(LOOKUP_STEPS) {
+                return Ok(());
+            }
+            let head = texts.new[line];
+            let is_head = indent(head) == 0 && head.trim_end().ends_with(['{', ':']) && lossless::has_many_alnum(head);
+            let &[at] = texts.old.places_of(head) else { continue };
+            if is_head && !work::spend_or_end(placed.len()) && is_kept(at) {
+                return Err(format!(
+                    "Line {} of the text is line {} of the file, which a placeholder keeps, so the file would have it \
+                     twice. Show more unchanged lines beside the placeholders around it.",
+                    line + 1,
+                    at + 1
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Extent;
+    use super::super::tests::{edit, refuse};
+
+    const FILE: &str = "#if A\nint first(int a) {\n  int total;\n  return total_of(a);\n}\n#else\nint other(int a) {\n  int total = \
+                        count_all(a);\n  total += offset_of(a);\n  return total;\n}\n#endif\n\nbool is_ready(int a) {\n  return true;\n}\n";
+
+    #[test]
+    fn first_lines_tell_where_a_symbol_is() {
+        let new =
+            "// ...\n  int total = count_all(a);\n  total += offset_of(a);\n  return 2 * total;\n}\n#endif\n// ...\n";
+        let want = FILE.replace("return total;", "return 2 * total;");
+        // A parser may take the line for the definition of `total` above.
+        assert_eq!(edit(FILE, new, &[Extent { old: 2..3, new: 1..2 }]), want);
+    }
+
+    #[test]
+    fn definition_is_not_there_twice() {
+        let head = "int first(int a) {\n  if (a) {\n    go(a);\n  }\n  else {\n    int total = 1;\n    go(total);\n  }\n  return p;\n}\n";
+        let far = "\nint far(int b) {\n  one(b);\n  two(b);\n  three(b);\n  four(b);\n  return b;\n}\n";
+        let file = format!("{head}{far}{}", &FILE[FILE.find("\nbool").unwrap()..]);
+        let new = "// ...\nint first(int a) {\n  // ...\n  else {\n    int total = 2;\n    // ...\n  return true;\n}\n\nbool is_ready(int a) {\n  return true;\n}\n// ...\n";
+        let why = refuse(&file, new, &[Extent { old: 0..10, new: 1..12 }]);
+        assert!(why.contains("Line 10 of the text is line 20 of the file"), "{why}");
+    }
+}
