@@ -48,25 +48,23 @@ pub(super) fn check(texts: &TextPair<'_>, placed: &[PlacedFragment<'_>]) -> Resu
 /// sides are given from the placeholder on.
 fn uncertain(texts: &TextPair<'_>, place: &PlacedFragment<'_>, old: &[usize], new: &[usize]) -> Option<Deletion> {
     let are_same = |old: &[usize], new: &[usize]| old.iter().zip(new).all(|(a, b)| same(texts.old[*a], texts.new[*b]));
+    let is_copy = |copy: &[usize], shown: &[usize]| work::spend_or_end(shown.len()) || are_same(copy, shown);
     let kept = old.iter().zip(new).take_while(|(old, new)| are_same(&[**old], &[**new])).count();
-    let shown = &new[..kept];
-    let is_telling = |line: usize| texts.new[line].contains(char::is_alphanumeric);
-    let (at, next) = new.iter().enumerate().skip(kept).find_map(|(at, line)| {
-        let next = place.matched[line - place.fragment.lines.start]?;
-        Some((at, next))
-    })?;
-    let gone = kept..old.iter().position(|&old| old == next)?;
-    let mut copies = old.get(1..gone.end)?.windows(kept.max(1));
-    let has_copy = kept > 0
-        && gone.len() >= kept
-        && if shown.iter().any(|&line| is_telling(line)) {
-            copies.any(|copy| work::spend_or_end(kept) || are_same(copy, shown))
-        } else {
-            // Brackets alone occur often. With the line behind them, they are where that line is.
-            at == kept && is_telling(new[at]) && copies.last().is_some_and(|copy| are_same(copy, shown))
-        };
+    // Brackets alone occur often. With the line behind them, they are where that line is.
+    let count = kept.max(1 + new.iter().position(|&line| texts.new[line].contains(char::is_alphanumeric))?);
+    let shown = &new[..count];
+    let gone = if count > kept {
+        let copy = old.get(1..)?.windows(count).position(|copy| is_copy(copy, shown)).filter(|_| kept > 0)?;
+        kept..copy + count
+    } else {
+        let next = new[kept..].iter().find_map(|line| place.matched[line - place.fragment.lines.start])?;
+        let gone = kept..old.iter().position(|&old| old == next)?;
+        let mut copies = old.get(1..gone.end)?.windows(kept);
+        (gone.len() >= kept && copies.any(|copy| is_copy(copy, shown))).then_some(gone)?
+    };
     let [a, b] = [*old.get(gone.start)?, *old.get(gone.end.checked_sub(1)?)?];
-    has_copy.then(|| Deletion { lines: a.min(b)..a.max(b) + 1, shown: shown[0] })
+    let lines = a.min(b)..a.max(b) + 1;
+    place.removed().any(|at| lines.contains(&at)).then_some(Deletion { lines, shown: shown[0] })
 }
 
 #[cfg(test)]

@@ -2,12 +2,17 @@
 
 use super::old_lines::LOOKUP_STEPS;
 use super::placement::PlacedFragment;
-use super::{Extent, TextPair, fresh, indent, lossless, same};
+use super::{Extent, TextPair, indent, lossless};
 use crate::work;
 use core::cmp::Reverse;
 use core::ops::Range;
 
-/// Removes the symbols whose first lines in the text are other lines of the file. A parser takes the middle of a function
+/// Maximum number of lines of a symbol that are looked up.
+const SYMBOL_LINES_MAX: usize = 200;
+/// Number of lines that show that a symbol is elsewhere.
+const PROOF_LINES: usize = 2;
+
+/// Removes the symbols whose lines in the text are other lines of the file. A parser takes the middle of a function
 /// for a definition if the text does not show its head, or if the file has two heads for one body.
 pub(super) fn remove_misplaced(texts: &TextPair<'_>, extents: &mut Vec<Extent>) {
     extents.sort_by_key(|it| (it.new.start, Reverse(it.new.end)));
@@ -23,17 +28,24 @@ pub(super) fn remove_misplaced(texts: &TextPair<'_>, extents: &mut Vec<Extent>) 
     });
 }
 
-/// True if the first two lines of a symbol occur once within a range of the file, and not in the symbol.
+/// True if several lines of a symbol in the text occur once within a range of the file, outside of the symbol there, and no
+/// line with a letter or digit occurs in it.
 fn is_elsewhere(texts: &TextPair<'_>, symbol: &Extent, scope: &Range<usize>) -> bool {
-    let first = symbol.new.start;
-    let (Some(&line), Some(&next)) = (texts.new.get(first), texts.new.get(first + 1)) else { return false };
-    let all = texts.old.places_of(line);
-    let [from, to] = [scope.start, scope.end].map(|end| all.partition_point(|at| *at < end));
-    let [at] = *all.get(from..to).unwrap_or_default() else { return false };
-    !symbol.old.contains(&at)
-        && !fresh::is_attached(line)
-        && lossless::has_many_alnum(line)
-        && texts.old.get(at + 1).is_some_and(|below| same(below, next))
+    let mut outside = 0;
+    // A symbol of one line is compared with the line below.
+    for line in (symbol.new.start..symbol.new.end.max(symbol.new.start + 2)).take(SYMBOL_LINES_MAX) {
+        let Some(text) = texts.new.get(line).filter(|_| !work::spend_or_end(LOOKUP_STEPS)) else { return false };
+        let all = texts.old.places_of(text);
+        let count = |range: &Range<usize>| {
+            let [from, to] = [range.start, range.end].map(|end| all.partition_point(|at| *at < end));
+            to - from
+        };
+        if count(&symbol.old) > 0 && text.contains(char::is_alphanumeric) {
+            return false;
+        }
+        outside += usize::from(count(scope) == 1 && lossless::has_many_alnum(text));
+    }
+    outside >= PROOF_LINES
 }
 
 /// Refuses an edit that adds the head of an outermost definition that the file has and keeps.
