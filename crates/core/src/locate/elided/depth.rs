@@ -12,7 +12,9 @@ pub(super) fn check(texts: &TextPair<'_>, gaps: &[usize], placed: &[PlacedFragme
     for (nth, it) in placed.iter().enumerate() {
         let end = it.fragment.lines.end;
         let Some(&gap) = gaps.get(gaps.partition_point(|gap| *gap < end)) else { break };
-        if it.fragment.gaps[1].is_none() || it.matched.last().is_none_or(Option::is_some) {
+        let mut lines = it.fragment.lines.clone().zip(&it.matched).rev().take_while(|_| !work::spend_or_end(1));
+        let opener = lines.find(|(line, _)| is_filled(texts.new[*line]) && is_deeper(texts.new[gap], texts.new[*line]));
+        if it.fragment.gaps[1].is_none() || !opener.is_some_and(|(_, at)| at.is_none()) {
             continue;
         }
         let next = placed.get(nth + 1).map_or(texts.old.len(), |next| next.old.start);
@@ -21,8 +23,7 @@ pub(super) fn check(texts: &TextPair<'_>, gaps: &[usize], placed: &[PlacedFragme
         let Some(at) = hidden.find(|&at| is_filled(texts.old[at]) && !texts.old[at].starts_with('#')) else { continue };
         let below = texts.new[gap + 1..].iter().find(|line| is_filled(line));
         let is_shown = below.is_some_and(|line| same(line, texts.old[at]));
-        let [gap_line, above, kept] = [texts.new[gap], texts.new[end - 1], texts.old[at]];
-        if !is_shown && is_deeper(gap_line, above) && is_deeper(gap_line, kept) {
+        if !is_shown && is_deeper(texts.new[gap], texts.old[at]) {
             return Err(format!(
                 "The placeholder on line {} of the text is deeper than line {} of the file, which it replaces, and the \
                  lines that stay keep their indentation. Show them with the new one.",

@@ -379,7 +379,8 @@ fn starts(texts: &TextPair<'_>, fragment: &Fragment) -> Vec<Edge> {
 /// Returns the line of the file at which a symbol begins that the text shows from line `first` on: decorators, attributes
 /// and comments above its header that the text does not show are kept.
 fn beginning(texts: &TextPair<'_>, symbol: &Extent, first: usize) -> usize {
-    const LINES_ABOVE_MAX: usize = 50;
+    // A decorator may have a table of test cases.
+    const LINES_ABOVE_MAX: usize = 10_000;
     let shown = texts.new[first];
     let is_header = |line: &str| {
         !fresh::is_attached(shown)

@@ -89,6 +89,10 @@ fn decorators_that_the_text_does_not_show_are_kept() {
     assert_eq!(edit(file, &new, &extents(1..6)), want.replace("ray()", "ray(a)"));
     // Another decorator is shown, but not which of those of the file it replaces.
     refuse(file, &format!("# ...\n@own\ndef ray():\n{body}"), &extents(1..7));
+    let cases: String = (0..300).map(|nth| format!("    ({nth}, {nth}),\n")).collect();
+    let [file, want] = [file, &want].map(|text| text.replace("    scope=1,\n", &cases));
+    let new = format!("# ...\ndef ray():\n{body}");
+    assert_eq!(edit(&file, &new, &[Extent { old: 3..311, new: 1..6 }]), want);
 }
 
 #[test]
@@ -378,4 +382,16 @@ fn kept_code_is_not_put_into_a_new_block() {
         &[],
     );
     assert!(why.contains("deeper than line 4"), "{why}");
+}
+
+#[test]
+fn placeholder_in_a_new_definition_stands_for_no_code_below_it() {
+    let file = "class Test:\n    def first(self):\n        mock = Mock()\n\n        run(mock)\n\n    def second(self):\n        mock = Mock()\n\n        stop(mock)\n";
+    let extents = [extent(0..10, 1..6)];
+    let new = "# ...\nclass Test:\n    def begin(self):\n        mock = Mock()\n\n        # ...\n";
+    let why = refuse(file, new, &extents);
+    assert!(why.contains("line 2 of the file"), "{why}");
+    let new = "# ...\nclass Test:\n    def begin(self):\n        mock = Mock()\n\n    # ...\n";
+    let want = file.replace("Test:\n", "Test:\n    def begin(self):\n        mock = Mock()\n\n");
+    assert_eq!(edit(file, new, &extents), want);
 }
