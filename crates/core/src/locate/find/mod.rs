@@ -92,9 +92,10 @@ pub struct TextMatches {
 
 impl TextMatches {
     /// Records that blanks of the request were made plain before the search.
-    fn in_plain_blanks(&mut self) {
+    fn in_plain_blanks(mut self) -> TextMatches {
         self.tier = self.tier.max(Tier::Punctuation);
         self.notes.push_front(PlainBlanks::NOTE);
+        self
     }
 }
 
@@ -313,16 +314,13 @@ pub(crate) fn place_hunks(
         hunks.iter().map(|hunk| if tolerant { copied_numbers::uncopied_hunk(hunk) } else { None }).collect();
     let bare_hunks: Vec<&Hunk> = hunks.iter().zip(&bare).map(|(hunk, bare)| bare.as_ref().unwrap_or(hunk)).collect();
     let mut placed = hunk::place_all(index, &bare_hunks, settings);
-    for (found, (plain, bare)) in placed.iter_mut().zip(plain.iter().zip(&bare)) {
-        let Ok(found) = found else { continue };
-        if bare.is_some() {
+    for (found, bare) in placed.iter_mut().zip(&bare) {
+        if let (Ok(found), Some(_)) = (found, bare) {
             found.notes.push_front(Note::CopiedNumbers);
         }
-        if plain.is_some() {
-            found.in_plain_blanks();
-        }
     }
-    placed
+    let placed = placed.into_iter().zip(&plain);
+    placed.map(|(found, plain)| if plain.is_some() { found.map(TextMatches::in_plain_blanks) } else { found }).collect()
 }
 
 /// Finds `find.old` in the decoded text and computes the edits that replace it by `new`.
@@ -344,14 +342,25 @@ pub(crate) fn find_in(
     omission::check(find, new, settings)?;
     if settings.matching == Matching::Standard
         && !find.old.is_ascii()
-        && let Some(blanks) = PlainBlanks::new(index, work::lines(&find.old))
+        && let Some(found) = found_in_plain_blanks(index, find, new, settings)
     {
-        let (find, new) = blanks.convert_query(find, new);
-        let mut found = found_without_numbers(index, &find, &new, settings, None)?;
-        found.in_plain_blanks();
-        return Ok(found);
+        return found;
     }
     found_without_numbers(index, find, new, settings, literal)
+}
+
+/// Runs [`find_in`] for an old text that is indented by typographic blanks; `None` for any other.
+#[cold]
+fn found_in_plain_blanks(
+    index: &SearchIndex<'_>,
+    find: &TextQuery,
+    new: &str,
+    settings: ResolveSettings,
+) -> Option<Result<TextMatches>> {
+    let blanks = PlainBlanks::new(index, work::lines(&find.old))?;
+    let (find, new) = blanks.convert_query(find, new);
+    let found = found_without_numbers(index, &find, &new, settings, None);
+    Some(found.map(TextMatches::in_plain_blanks))
 }
 
 /// Runs [`find_in`] for a text with the blanks of the file.
