@@ -28,6 +28,13 @@ impl<T> BothSides<Option<T>> {
     }
 }
 
+impl BothSides<Option<String>> {
+    /// Returns both names, if both sides have one.
+    pub(super) fn names(&self) -> Option<(&str, &str)> {
+        self.old.as_deref().zip(self.new.as_deref())
+    }
+}
+
 impl<T> From<Option<(T, T)>> for BothSides<Option<T>> {
     fn from(both: Option<(T, T)>) -> BothSides<Option<T>> {
         let (old, new) = both.unzip();

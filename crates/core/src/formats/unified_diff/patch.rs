@@ -145,7 +145,7 @@ impl FilePatch {
 
     /// True if the names are as git writes them: with a prefix on each side, or twice the same.
     fn has_exact_names(&self) -> bool {
-        let pair = self.pair.old.as_deref().zip(self.pair.new.as_deref());
+        let pair = self.pair.names();
         let are_prefixed = |(old, new): (&str, &str)| name::are_prefixed(old, new);
         pair.is_some_and(|pair| pair.0 == pair.1 || are_prefixed(pair)) || self.side_names().is_some_and(are_prefixed)
     }
@@ -360,7 +360,7 @@ impl FilePatch {
     /// Returns other spellings of a new file's name: below the directories that were compared, and, for a name with a
     /// backslash of its own, with `./` before it, which rules out a Windows path.
     fn other_names(&self, path: &str, strip: Option<usize>) -> Vec<String> {
-        let names = if self.git { self.pair.old.as_deref().zip(self.pair.new.as_deref()) } else { self.side_names() };
+        let names = if self.git { self.pair.names() } else { self.side_names() };
         let below = names.filter(|_| strip.is_none()).and_then(|it| name::below_trees(it.0, it.1));
         below.into_iter().chain(self.escaped.then(|| format!("./{path}"))).collect()
     }

@@ -80,6 +80,13 @@ impl<'a> OldLines<'a> {
         self.places.get(line.trim_end()).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns the places of a line within a range of the file.
+    pub(super) fn places_within(&self, line: &str, range: &Range<usize>) -> &[usize] {
+        let all = self.places_of(line);
+        let [from, to] = [range.start, range.end].map(|end| all.partition_point(|at| *at < end));
+        all.get(from..to).unwrap_or_default()
+    }
+
     /// True for a line that the file has, in any indentation.
     pub(super) fn has_bare(&self, line: &str) -> bool {
         self.bare.contains(line.trim())

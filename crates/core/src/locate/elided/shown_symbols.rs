@@ -35,11 +35,7 @@ fn is_elsewhere(texts: &TextPair<'_>, symbol: &Extent, scope: &Range<usize>) -> 
     // A symbol of one line is compared with the line below.
     for line in (symbol.new.start..symbol.new.end.max(symbol.new.start + 2)).take(SYMBOL_LINES_MAX) {
         let Some(text) = texts.new.get(line).filter(|_| !work::spend_or_end(LOOKUP_STEPS)) else { return false };
-        let all = texts.old.places_of(text);
-        let count = |range: &Range<usize>| {
-            let [from, to] = [range.start, range.end].map(|end| all.partition_point(|at| *at < end));
-            to - from
-        };
+        let count = |range: &Range<usize>| texts.old.places_within(text, range).len();
         if count(&symbol.old) > 0 && text.contains(char::is_alphanumeric) {
             return false;
         }

@@ -85,10 +85,8 @@ impl<'a> TextPair<'a> {
 
     /// Returns the lines of the file that are equal to a line of the new text, within the symbol that contains both.
     pub(super) fn matching(&self, line: usize) -> &[usize] {
-        let all = self.old.places_of(self.new[line]);
-        let Some(range) = self.scope(line) else { return all };
-        let [from, to] = [range.start, range.end].map(|end| all.partition_point(|at| *at < end));
-        all.get(from..to).unwrap_or_default()
+        let text = self.new[line];
+        self.scope(line).map_or_else(|| self.old.places_of(text), |range| self.old.places_within(text, range))
     }
 
     /// Returns the line of the file that a line of a fragment matches. If several lines are equal, the one with the

@@ -23,7 +23,7 @@ impl FilePatch {
                 }
             }
         }
-        let pair = self.pair.old.as_deref().zip(self.pair.new.as_deref());
+        let pair = self.pair.names();
         if self.side_names().zip(pair).is_some_and(|((old, new), pair)| name::is_outvoted(old, new, pair.into())) {
             mistakes.add(UnifiedDiffMistake::GitName, self.lines.0);
             return Ok(());
@@ -59,7 +59,7 @@ impl FilePatch {
 
     /// Reports two names without a rename: the file keeps its name.
     pub(super) fn note_other_name(&self, mistakes: &mut UnifiedDiffMistakes) {
-        let names = self.side_names().or_else(|| self.pair.old.as_deref().zip(self.pair.new.as_deref()));
+        let names = self.side_names().or_else(|| self.pair.names());
         let is_other = |(old, new): (&str, &str)| {
             !name::same(Some(old), Some(new))
                 && !name::is_copy(old, new)
