@@ -340,98 +340,99 @@ pub(crate) fn find_in(
     literal: Option<&[Span]>,
 ) -> Result<TextMatches> {
     omission::check(find, new, settings)?;
+    let search = TextSearch { index, find, new, settings, literal };
     if settings.matching == Matching::Standard
         && !find.old.is_ascii()
-        && let Some(found) = found_in_plain_blanks(index, find, new, settings)
+        && let Some(found) = search.found_in_plain_blanks()
     {
         return found;
     }
-    found_without_numbers(index, find, new, settings, literal)
+    search.found_without_numbers()
 }
 
-/// Runs [`find_in`] for an old text that is indented by typographic blanks; `None` for any other.
-#[cold]
-fn found_in_plain_blanks(
-    index: &SearchIndex<'_>,
-    find: &TextQuery,
-    new: &str,
+/// The search for one old text, and the text that replaces it.
+#[derive(Clone, Copy)]
+struct TextSearch<'s> {
+    index: &'s SearchIndex<'s>,
+    find: &'s TextQuery,
+    new: &'s str,
     settings: ResolveSettings,
-) -> Option<Result<TextMatches>> {
-    let blanks = PlainBlanks::new(index, work::lines(&find.old))?;
-    let (find, new) = blanks.convert_query(find, new);
-    let found = found_without_numbers(index, &find, &new, settings, None);
-    Some(found.map(TextMatches::in_plain_blanks))
+    /// The occurrences of tier 0, if they are known.
+    literal: Option<&'s [Span]>,
 }
 
-/// Runs [`find_in`] for a text with the blanks of the file.
-fn found_without_numbers(
-    index: &SearchIndex<'_>,
-    find: &TextQuery,
-    new: &str,
-    settings: ResolveSettings,
-    literal: Option<&[Span]>,
-) -> Result<TextMatches> {
-    if !settings.deletes_literally()
-        && let Some(bare) = copied_numbers::uncopied_replacement(index.base, &find.old, new)?
-    {
-        let mut found = found_as_given(index, find, &bare, settings, literal)?;
-        found.notes.push_front(Note::CopiedNumbers);
-        return Ok(found);
+impl TextSearch<'_> {
+    /// Finds an old text that is indented by typographic blanks; `None` for any other.
+    #[cold]
+    fn found_in_plain_blanks(&self) -> Option<Result<TextMatches>> {
+        let blanks = PlainBlanks::new(self.index, work::lines(&self.find.old))?;
+        let (find, new) = blanks.convert_query(self.find, self.new);
+        let found = TextSearch { find: &find, new: &new, literal: None, ..*self }.found_without_numbers();
+        Some(found.map(TextMatches::in_plain_blanks))
     }
-    found_as_given(index, find, new, settings, literal)
-}
 
-fn found_as_given(
-    index: &SearchIndex<'_>,
-    find: &TextQuery,
-    new: &str,
-    settings: ResolveSettings,
-    literal: Option<&[Span]>,
-) -> Result<TextMatches> {
-    let mut search = MatchSearch::new(index, find, new);
-    search.literal = literal;
-    search.literal_deletion = settings.deletes_literally();
-    search.exact_only = settings.matching == Matching::Exact && !settings.emptied_lines;
-    search.literal_only = settings.deletes_literally() || find.lines;
-    let (mut reached, mut refused) = (Tier::Exact, None);
-    for row in TIERS.iter().filter(|row| row.is_open(&search, settings)) {
-        reached = row.tier;
-        work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
-        let candidates = match row.run(&search) {
-            Ok(candidates) => candidates,
-            // The lines to be changed may be inside a block that is replaced as a whole, which a later tier finds.
-            Err(refusal) if row.tier == Tier::Drift => {
-                refused = Some(refusal);
-                continue;
-            }
-            Err(refusal) => return Err(failure::refused(&search, row.tier, &refusal)),
-        };
-        if !candidates.places.is_empty() {
-            return match selected_matches(&search, row.tier, row.note, candidates) {
-                Err(error) if error.code() == Code::EditMisindent => verbatim(&search, settings).unwrap_or(Err(error)),
-                settled => settled,
+    /// Finds a text with the blanks of the file. Line numbers that were copied with it are removed from the new text.
+    fn found_without_numbers(&self) -> Result<TextMatches> {
+        if !self.settings.deletes_literally()
+            && let Some(bare) = copied_numbers::uncopied_replacement(self.index.base, &self.find.old, self.new)?
+        {
+            let mut found = TextSearch { new: &bare, ..*self }.found_as_given()?;
+            found.notes.push_front(Note::CopiedNumbers);
+            return Ok(found);
+        }
+        self.found_as_given()
+    }
+
+    /// Finds the text by the first tier that has a place for it.
+    fn found_as_given(&self) -> Result<TextMatches> {
+        let TextSearch { index, find, new, settings, literal } = *self;
+        let mut search = MatchSearch::new(index, find, new);
+        search.literal = literal;
+        search.literal_deletion = settings.deletes_literally();
+        search.exact_only = settings.matching == Matching::Exact && !settings.emptied_lines;
+        search.literal_only = settings.deletes_literally() || find.lines;
+        let (mut reached, mut refused) = (Tier::Exact, None);
+        for row in TIERS.iter().filter(|row| row.is_open(&search, settings)) {
+            reached = row.tier;
+            work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
+            let candidates = match row.run(&search) {
+                Ok(candidates) => candidates,
+                // The lines to be changed may be inside a block that is replaced as a whole, which a later tier finds.
+                Err(refusal) if row.tier == Tier::Drift => {
+                    refused = Some(refusal);
+                    continue;
+                }
+                Err(refusal) => return Err(failure::refused(&search, row.tier, &refusal)),
             };
+            if !candidates.places.is_empty() {
+                return match selected_matches(&search, row.tier, row.note, candidates) {
+                    Err(error) if error.code() == Code::EditMisindent => {
+                        verbatim(&search, settings).unwrap_or(Err(error))
+                    }
+                    settled => settled,
+                };
+            }
         }
+        let row = &TIERS[usize::from(Tier::BlankRuns.number())];
+        let is_free = refused.as_ref().is_none_or(|refusal| refusal.reason == RefusalReason::Unlike);
+        if is_free && row.is_open(&search, settings) && settings.matching == Matching::Standard && !settings.stale {
+            work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
+            let candidates = tier::spacing::run(&search);
+            if !candidates.places.is_empty() {
+                return selected_matches(&search, row.tier, row.note, candidates);
+            }
+            let candidates = tier::line_breaks::run(&search);
+            if !candidates.places.is_empty() {
+                return selected_matches(&search, row.tier, LINE_BREAKS_NOTE, candidates);
+            }
+        }
+        // The failure is certain only if the search was not ended early.
+        work::spend(1)?;
+        Err(match refused {
+            Some(refusal) => failure::refused(&search, Tier::Drift, &refusal),
+            None => failure::not_found(&search, reached.min(Tier::Drift)),
+        })
     }
-    let row = &TIERS[usize::from(Tier::BlankRuns.number())];
-    let is_free = refused.as_ref().is_none_or(|refusal| refusal.reason == RefusalReason::Unlike);
-    if is_free && row.is_open(&search, settings) && settings.matching == Matching::Standard && !settings.stale {
-        work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
-        let candidates = tier::spacing::run(&search);
-        if !candidates.places.is_empty() {
-            return selected_matches(&search, row.tier, row.note, candidates);
-        }
-        let candidates = tier::line_breaks::run(&search);
-        if !candidates.places.is_empty() {
-            return selected_matches(&search, row.tier, LINE_BREAKS_NOTE, candidates);
-        }
-    }
-    // The failure is certain only if the search was not ended early.
-    work::spend(1)?;
-    Err(match refused {
-        Some(refusal) => failure::refused(&search, Tier::Drift, &refusal),
-        None => failure::not_found(&search, reached.min(Tier::Drift)),
-    })
 }
 
 /// Returns the place that has all lines verbatim, in case another alignment would shift some of them.
