@@ -45,7 +45,7 @@ impl Vocabulary for TableNames {
 
     fn field(&self, name: &str) -> Option<String> {
         let own = own_name(self.0.name, name);
-        is_published(own, &self.0.schema()).then(|| own.to_owned())
+        self.0.known().have(own).then(|| own.to_owned())
     }
 
     fn field_of(&self, tool: &str, name: &str) -> Option<String> {

@@ -155,7 +155,7 @@ fn notebook() -> String {
 }
 
 /// Converts the input of a tool to the fields of a profile's tool; `None` if that lacks one.
-fn offered(offer: &ToolView, input: &Value) -> Option<Value> {
+fn offered(offer: &'static ToolView, input: &Value) -> Option<Value> {
     let fields = input.as_object()?;
     let named = fields.iter().map(|(name, value)| {
         let value = match value {
@@ -220,7 +220,7 @@ fn named_in(advice: &str, mut names: BTreeSet<String>) -> Vec<String> {
 }
 
 /// The first name of a text to replace that an error has, and neither the call nor its tool.
-fn unsent<'n>(error: &str, sent: &str, offer: &ToolView) -> Option<&'n str> {
+fn unsent<'n>(error: &str, sent: &str, offer: &'static ToolView) -> Option<&'n str> {
     let names = ["old_string", "new_string", "oldString", "newString", "old_str", "new_str", "replace_all"];
     let word =
         |text: &str, name: &str| text.split(|ch: char| !(ch.is_alphanumeric() || ch == '_')).any(|word| word == name);

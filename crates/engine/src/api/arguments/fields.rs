@@ -1,5 +1,6 @@
 //! The fields of a tool, and checks whether values fit them.
 
+use crate::api::table_names::is_published;
 use crate::model::raw_path::PATH_FIELDS;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -15,6 +16,11 @@ pub(crate) struct KnownFields {
 impl KnownFields {
     pub(crate) fn new(schema: Map<String, Value>, meant_empty: &'static [&'static str]) -> KnownFields {
         KnownFields { whole: Value::Object(schema), meant_empty }
+    }
+
+    /// True for the name of a field of a call, or of an entry of `edits`.
+    pub(crate) fn have(&self, name: &str) -> bool {
+        self.whole.as_object().is_some_and(|schema| is_published(name, schema))
     }
 
     /// True if a call needs no normalization: its names are known, its values have the right types, and its paths are

@@ -5,6 +5,12 @@ use crate::api::table_names::{EDITOR_TOOL, editor_command, is_published, own_nam
 use emendate_core::Vocabulary;
 use emendate_core::advice::json_call;
 use serde_json::{Map, Value};
+use std::sync::{LazyLock, OnceLock};
+
+/// Returns the tools of every profile.
+fn all_views() -> impl Iterator<Item = &'static ToolView> {
+    all_profiles().flat_map(|profile| profile.views)
+}
 
 /// The names of a profile, for calls of one of its tools.
 #[derive(Clone, Copy)]
@@ -22,11 +28,19 @@ impl ToolView {
     }
 
     /// Returns the published name of a field of the tool, if it is published.
-    pub fn published(&self, field: &str) -> Option<String> {
+    pub fn published(&'static self, field: &str) -> Option<String> {
         let field = own_name(self.tool, field);
         let renamed = self.renamed_fields.iter().find(|(_, own)| *own == field).map(|(name, _)| *name);
         let name = renamed.unwrap_or(field);
-        is_published(name, &self.schema()).then(|| name.to_owned())
+        is_published(name, self.known_schema()).then(|| name.to_owned())
+    }
+
+    /// Returns the JSON schema of its input; computed once, because every call looks up names.
+    fn known_schema(&'static self) -> &'static Map<String, Value> {
+        static SCHEMAS: LazyLock<Vec<OnceLock<Map<String, Value>>>> =
+            LazyLock::new(|| all_views().map(|_| OnceLock::new()).collect());
+        let row = all_views().position(|view| std::ptr::eq(view, self)).unwrap_or_default();
+        SCHEMAS[row].get_or_init(|| self.schema())
     }
 
     /// Returns the value of a field as the client gives it: lines have numbers from 1 for the engine.
@@ -111,5 +125,18 @@ impl Vocabulary for ToolViewNames {
 
     fn counts_as_read(&self) -> bool {
         self.profile.is_none_or(|profile| profile.counts_as_read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::all_views;
+
+    #[test]
+    fn every_tool_of_a_profile_looks_up_names_in_its_own_schema() {
+        assert!(all_views().count() > 20);
+        for view in all_views() {
+            assert_eq!(view.known_schema(), &view.schema(), "{}", view.name);
+        }
     }
 }
