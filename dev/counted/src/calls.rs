@@ -3,7 +3,7 @@
 use crate::text::{changed, lines, mark, marked};
 use emendate::core::ShortTag;
 use emendate::fs::MemoryStore;
-use emendate::{CallContext, Config, Engine, StateLocation, UnreadPolicy};
+use emendate::{CallContext, Config, Engine, Reply, StateLocation, UnreadPolicy};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::path::Path;
@@ -43,7 +43,11 @@ pub(crate) fn rows() -> Box<dyn FnMut()> {
 /// Makes a call as a front end does, from JSON text to JSON text.
 fn call((engine, caller): &(Engine, CallContext), tool: &str, input: &str) -> String {
     let input: Value = serde_json::from_str(input).unwrap_or_else(|error| panic!("{error}"));
-    let reply = engine.call(caller, tool, input);
+    written(&engine.call(caller, tool, input))
+}
+
+/// Writes a reply as JSON text.
+fn written(reply: &Reply) -> String {
     match &reply.result {
         Ok(answer) => json!({ "text": answer.text, "data": answer.data }).to_string(),
         Err(error) => panic!("{error}"),
@@ -71,13 +75,32 @@ pub(crate) fn small() -> Box<dyn FnMut()> {
     changing(SMALL, FEW)
 }
 
+/// Does the same with a tool of a profile, as clients of the MCP server do.
+pub(crate) fn profile() -> Box<dyn FnMut()> {
+    let Some(view) = emendate::profile("default").and_then(|profile| profile.view("edit")) else {
+        panic!("the default profile has no tool `edit`")
+    };
+    changing_by(SMALL, FEW, |engine, caller, input| view.call_json(engine, caller, input))
+}
+
 fn changing(file: &'static str, count: usize) -> Box<dyn FnMut()> {
-    let engine = engine(file, count);
+    changing_by(file, count, |engine, caller, input| {
+        let input: Value = serde_json::from_str(input).unwrap_or_else(|error| panic!("{error}"));
+        engine.call(caller, "edit", input)
+    })
+}
+
+fn changing_by(
+    file: &'static str,
+    count: usize,
+    edit: impl Fn(&Engine, &CallContext, &str) -> Reply + 'static,
+) -> Box<dyn FnMut()> {
+    let (engine, caller) = engine(file, count);
     let line = count / 20 * 10 + 5;
     let (mut old, mut new) = (mark(line), changed(line));
     Box::new(move || {
         let input = json!({ "file_path": file, "old_string": old, "new_string": new }).to_string();
-        black_box(call(&engine, "edit", &input));
+        black_box(written(&edit(&engine, &caller, &input)));
         std::mem::swap(&mut old, &mut new);
     })
 }

@@ -40,6 +40,7 @@ static PATHS: &[Path] = &[
     Path { name: "rows", prepare: calls::rows },
     Path { name: "call", prepare: calls::edit },
     Path { name: "small", prepare: calls::small },
+    Path { name: "profile", prepare: calls::profile },
     Path { name: "text_edit", prepare: texts::whole },
     Path { name: "text_match", prepare: texts::matching },
 ];
