@@ -2,7 +2,7 @@
 
 use super::dialect::HashlineDialect;
 use super::token::{OpKind, OpLine, trimmed};
-use super::{broken, header, prose};
+use super::{broken, fenced_body, header, prose, stray};
 use crate::error::{Error, Result};
 use crate::locate::find::{is_literal, is_padded, removed_row};
 use crate::locate::line_edits::LineTarget;
@@ -72,6 +72,7 @@ const EMPTIED_NOTE: &str = "Interpreted an empty body as deletion. Use the form 
 const OLD_ROWS_NOTE: &str = "Rows with `-` were read as removed lines and checked against the file; the range alone determines which lines are replaced.";
 const CONTEXT_NOTE: &str = "Rows that begin with a space, next to rows with `-`, were read as unchanged lines of a diff, without that space, and checked against the file.";
 const BULLETS_NOTE: &str = "Auto-prefixed bare `- ` bullet row(s) as literal content. `-` rows never remove lines — the range does that; write `+- item`.";
+const FENCE_NOTE: &str = "The fence around the rows of a body was ignored; its lines have no `+`.";
 const NUMBERS_NOTE: &str = "Line numbers copied in front of the body rows were removed.";
 const LOOKS_LIKE_OP_NOTE: &str =
     "A body row `+…` reads like an operation; it was written as text. Omit the `+` to make it one.";
@@ -107,6 +108,15 @@ pub(super) fn resolve_rows(
     }
     if end != BodyEnd::Abort {
         suspicious(dialect, &rows)?;
+    }
+    // Rows with `-` are removed lines, which the file must have.
+    let is_bare = |row: &BodyRow| row.sort == RowKind::Bare && !is_minus(row);
+    let is_unread = |row: &&BodyRow| is_bare(row) && stray::is_nearly_operation(dialect, &row.text);
+    if let Some(row) = rows.iter().find(is_unread) {
+        return Err(stray::nearly_operation(dialect, &row.text, row.at));
+    }
+    if fenced_body::drop_fence(path, &mut rows)? {
+        out.notes.push(FENCE_NOTE);
     }
     let is_diff = rows.iter().any(is_minus) && rows.iter().any(is_context);
     if !is_diff && prose::drop_below(path, &mut rows, is_apart)? {

@@ -2,7 +2,7 @@
 
 use super::dialect::HashlineDialect;
 use super::token::trimmed;
-use super::{current, foreign, header, stray};
+use super::{current, header, older_spelling, stray};
 use crate::work;
 use std::ops::Range;
 
@@ -85,6 +85,6 @@ fn is_like_operation(line: &str) -> bool {
     let word = trimmed(line).split([' ', '\t', ':']).next().unwrap_or_default();
     stray::begins_like_an_operation(line)
         || OTHER_VERBS.iter().any(|verb| word.eq_ignore_ascii_case(verb))
-        || foreign::older(line).is_some()
+        || older_spelling::parse(line).is_some()
         || stray::is_unified(line)
 }

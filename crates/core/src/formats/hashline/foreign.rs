@@ -2,11 +2,11 @@
 //! shows the whole corrected text if the correction is certain and can be parsed.
 
 use super::body::numbered;
-use super::dialect::{CURRENT, HashlineDialect, SEED};
-use super::header;
+use super::dialect::HashlineDialect;
 use super::parser::HashlineParser;
 use super::stray::is_unified;
 use super::token::{LineScanner, OpKind, OpLine, trimmed};
+use super::{header, older_spelling};
 use crate::error::Error;
 use crate::formats::line_parser;
 use crate::locate::line_edits::LineTarget;
@@ -156,7 +156,7 @@ impl ForeignDiff {
 ///
 /// Errors: an ambiguous line.
 fn translated(dialect: &HashlineDialect, line: &str, pasted: &mut Vec<usize>) -> Result<Option<String>, ()> {
-    let other = (dialect.other_dialect().read)(line).and_then(Result::ok).or_else(|| older(line));
+    let other = (dialect.other_dialect().read)(line).and_then(Result::ok).or_else(|| older_spelling::parse(line));
     let other = other.or_else(|| {
         verb_in(dialect, line, str::to_ascii_lowercase)
             .or_else(|| verb_in(dialect, line, str::to_ascii_uppercase))
@@ -184,55 +184,4 @@ fn translated(dialect: &HashlineDialect, line: &str, pasted: &mut Vec<usize>) ->
 /// Parses a line after changing the case of its letters.
 fn verb_in(dialect: &HashlineDialect, line: &str, case: fn(&str) -> String) -> Option<OpLine> {
     (dialect.read)(&case(line)).and_then(Result::ok)
-}
-
-/// Parses `SWAP`, `DEL`, `INS.…` and the ranges of even older transcripts.
-pub(super) fn older(line: &str) -> Option<OpLine> {
-    let mut scan = LineScanner::new(line);
-    let place = if scan.eat("SWAP.BLK") {
-        Some(body_at(LineTarget::Block(number(&mut scan)?)))
-    } else if scan.eat("DEL.BLK") {
-        Some(OpLine::new(OpKind::Take, LineTarget::Block(number(&mut scan)?)))
-    } else if scan.eat("INS.BLK.POST") {
-        Some(body_at(LineTarget::AfterBlock(number(&mut scan)?)))
-    } else if scan.eat("INS.PRE") {
-        Some(body_at(LineTarget::Before(number(&mut scan)?)))
-    } else if scan.eat("INS.POST") {
-        Some(body_at(LineTarget::After(number(&mut scan)?)))
-    } else if scan.eat("INS.HEAD") {
-        Some(body_at(LineTarget::Head))
-    } else if scan.eat("INS.TAIL") {
-        Some(body_at(LineTarget::Tail))
-    } else if scan.word("SWAP") {
-        Some(body_at(lines(&mut scan)?))
-    } else if scan.word("DEL") {
-        Some(OpLine::new(OpKind::Take, lines(&mut scan)?))
-    } else if scan.eat("@@") {
-        scan.skip_whitespace();
-        let place = lines(&mut scan)?;
-        scan.skip_whitespace();
-        scan.eat("@@").then_some(())?;
-        Some(body_at(place))
-    } else {
-        None
-    };
-    scan.skip_whitespace();
-    scan.eat(":");
-    place.filter(|_| trimmed(scan.rest).is_empty())
-}
-
-/// Returns an operation that writes its rows at a target.
-fn body_at(place: LineTarget) -> OpLine {
-    OpLine::new(OpKind::Body, place)
-}
-
-fn number(scan: &mut LineScanner<'_>) -> Option<usize> {
-    scan.skip_whitespace();
-    scan.number()
-}
-
-fn lines(scan: &mut LineScanner<'_>) -> Option<LineTarget> {
-    let dialect = if scan.rest.contains(SEED.between) { &SEED } else { &CURRENT };
-    let range = scan.range(dialect).filter(|range| range.from > 0 && range.from <= range.to && !range.open)?;
-    Some(LineTarget::Lines { from: range.from, to: range.to })
 }

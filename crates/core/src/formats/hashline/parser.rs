@@ -2,6 +2,7 @@
 
 use super::body::{self, BodyEnd, BodyRow, OpenOp, RowKind};
 use super::dialect::HashlineDialect;
+use super::fence_line::FenceLine;
 use super::section::{self, HashlineSection};
 use super::token::{OpKind, OpLine, trimmed};
 use super::{broken, current, foreign, header, stray};
@@ -391,27 +392,5 @@ impl HashlineParser {
             return;
         }
         out.push(StreamEvent::FileDone);
-    }
-}
-
-/// The line of a Markdown fence.
-struct FenceLine {
-    sign: u8,
-    run: usize,
-    /// 1-based line of the input.
-    line: usize,
-    /// True if no info string follows.
-    bare: bool,
-}
-
-impl FenceLine {
-    fn of(text: &str, line: usize) -> Option<FenceLine> {
-        let sign = *text.as_bytes().first().filter(|sign| b"`~".contains(sign))?;
-        let run = text.bytes().take_while(|byte| *byte == sign).count();
-        (run >= 3).then(|| FenceLine { sign, run, line, bare: trimmed(&text[run..]).is_empty() })
-    }
-
-    fn closes(&self, open: &FenceLine) -> bool {
-        self.bare && self.sign == open.sign && self.run >= open.run
     }
 }

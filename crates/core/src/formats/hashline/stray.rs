@@ -2,7 +2,7 @@
 
 use super::dialect::HashlineDialect;
 use super::token::{LineScanner, trimmed};
-use super::{broken, header};
+use super::{broken, header, older_spelling};
 use crate::code::Code;
 use crate::error::Error;
 use crate::text::content::HeaderStyle;
@@ -47,7 +47,6 @@ pub(super) fn foreign(dialect: &HashlineDialect, row: &str, at: usize) -> Option
 /// True for line numbers without a verb, in the dialect whose header occurs in no other text.
 pub(super) fn is_bare_range(line: &str, dialect: &HashlineDialect) -> bool {
     let text = trimmed(line);
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let mut parts = text.split(|ch: char| !ch.is_ascii_digit()).filter(|part| !part.is_empty());
     let between = text.trim_matches(|ch: char| ch.is_ascii_digit()).trim();
     dialect.header == HeaderStyle::Pilcrow
@@ -142,6 +141,58 @@ pub(super) fn orphan(dialect: &HashlineDialect, row: &str, at: usize) -> Error {
 pub(super) fn begins_like_an_operation(text: &str) -> bool {
     let word = trimmed(text).split([' ', '\t']).next().unwrap_or_default();
     ["replace", "delete", "insert", "put", "cut"].iter().any(|verb| word.eq_ignore_ascii_case(verb))
+}
+
+/// Words that name a place in a line that is nearly an operation.
+const PLACE_WORDS: [&str; 16] = [
+    "line", "lines", "block", "before", "after", "at", "to", "through", "and", "from", "head", "tail", "top", "bottom",
+    "start", "end",
+];
+
+/// True for a line that is an operation but for its spelling: written in another dialect, in another case, behind a sign
+/// of a list, with its first row behind it, or with a place that cannot be read.
+pub(super) fn is_nearly_operation(dialect: &HashlineDialect, row: &str) -> bool {
+    let text = trimmed(row).trim_matches(['*', '`', ' ']);
+    let text = text.split_once(". ").filter(|(number, _)| is_number(number)).map_or(text, |(_, rest)| rest);
+    let read = |text: &str| matches!((dialect.read)(text), Some(Ok(_)));
+    if !begins_like_an_operation(text) {
+        return older_spelling::parse(text).is_some();
+    }
+    let row_behind = text.split_once(':').is_some_and(|(head, row)| !row.is_empty() && read(&format!("{head}:")));
+    row_behind || read(text) || (dialect.other_dialect().read)(text).is_some() || names_a_place(text)
+}
+
+/// True for a verb with only places behind it. A comment may follow.
+fn names_a_place(text: &str) -> bool {
+    let (text, has_colon) = match text.split(" #").next().unwrap_or(text).trim_end() {
+        text if text.ends_with(':') => (text.trim_end_matches(':'), true),
+        text => (text, false),
+    };
+    let is_sign = |ch: char| "<>$*@".contains(ch) || is_separator(ch);
+    let is_place = |word: &str| word.chars().all(|ch| ch.is_ascii_digit() || is_sign(ch));
+    let mut words = text.split_ascii_whitespace().skip(1).peekable();
+    let has_number = text.contains(|ch: char| ch.is_ascii_digit());
+    (has_number || has_colon)
+        && words.peek().is_some()
+        && words.all(|word| is_place(word) || PLACE_WORDS.iter().any(|place| word.eq_ignore_ascii_case(place)))
+}
+
+/// True for a character between the numbers of a range, in whatever notation.
+fn is_separator(ch: char) -> bool {
+    ".,:=-–—…~".contains(ch)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Creates the error for a row of a body that is nearly an operation.
+pub(super) fn nearly_operation(dialect: &HashlineDialect, row: &str, at: usize) -> Error {
+    let text = trimmed(row);
+    let what = format!("`{}` may be an operation that cannot be read, or a line of the body.", short(text));
+    let shape = || format!("Write it as one of {}", dialect.ops);
+    let next = hint(dialect, text).unwrap_or_else(|| format!("{}.", shape()));
+    broken(at, &what, row).next(format!("{next} If it is a line of the body, write `+{}`.", short(text)))
 }
 
 /// Suggests a correction for a line that is nearly an operation.

@@ -583,3 +583,40 @@ fn file_names_round_trip_or_are_not_printed() {
         assert_eq!(super::is_name(name), fine, "{name:?}");
     }
 }
+
+#[test]
+fn rows_that_are_nearly_operations_are_not_written() {
+    for row in [
+        "insert 4:", "insert before 0:", "insert tail: x", "replace 4,5:", "replace line 4:", "replace 4..4: x",
+        "Replace 4:", "delete line 4", "delete 1–2", "delete 4 # old", "delete 0", "insert end:", "PUT 4:",
+        "SWAP 4.=5:", "* replace 4:", "2. replace 4:", "`replace 4:`",
+    ] {
+        let error = refused(&format!("¶a#1A2B\nreplace 2:\n+B\n{row}\n+x\n"));
+        assert!(error.to_string().contains("may be an operation"), "{row}: {error}");
+        assert_eq!(ops(&format!("¶a#1A2B\nreplace 2:\n+B\n+{row}\n+x\n"))[0].1, format!("B\n{row}\nx\n"));
+    }
+    // The line to be replaced reads like an operation.
+    assert_eq!(ops("[a#1A2B]\nPUT 4:\n-PUT 2:\n+x\n")[0].1, "x\n");
+    for row in ["PUT 4,5:", "PUT <0:", "PUT 4:5:", "PUT >$: x", "CUT 0", "put 4:", "delete 4", "DEL 4"] {
+        let error = refused(&format!("[a#1A2B]\nPUT 2:\n+B\n{row}\n+x\n"));
+        assert!(error.to_string().contains("may be an operation"), "{row}: {error}");
+    }
+    for row in
+        ["delete from t;", "insert into t values (1);", "Replace the line 4 by this", "put(4)", "delete x[0]", "cut"]
+    {
+        assert_eq!(ops(&format!("[a#1A2B]\nPUT 2:\n{row}\n"))[0].1, format!("{row}\n"));
+    }
+}
+
+#[test]
+fn a_fence_around_a_body_is_not_written() {
+    for fence in ["```", "```rust", "~~~"] {
+        let end = &fence[..3];
+        assert_eq!(ops(&format!("¶a.rs#1A2B\nreplace 2:\n{fence}\n+x\n+\n{end}\n"))[0].1, "x\n\n");
+        let error = refused(&format!("¶a.rs#1A2B\nreplace 2:\n{fence}\nx\n{end}\n"));
+        assert!(error.message().contains("may end the fence"), "{error}");
+        let text = format!("¶a.md#1A2B\nreplace 2:\n{fence}\nx\n{end}\n");
+        assert_eq!(ops(&text)[0].1, format!("{fence}\nx\n{end}\n"));
+    }
+    assert_eq!(ops("¶a#1A2B\nreplace 2:\n+```\n+x\n+```\n")[0].1, "```\nx\n```\n");
+}
