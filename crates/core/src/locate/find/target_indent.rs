@@ -61,6 +61,9 @@ pub(super) fn target_depth(matched: &[MatchedLine<'_>], new: &[&str]) -> Depth {
     if news == olds && olds != files && is_trimmed(&matched, &new, files.unwrap_or_default()) {
         return Depth::Unclear;
     }
+    if is_pushed_down(&matched, &new) {
+        return Depth::Unclear;
+    }
     if news.is_none() || news != files || matched.iter().all(|it| indent_of(it.old) == indent_of(it.file)) {
         return Depth::OldText;
     }
@@ -110,6 +113,19 @@ fn is_trimmed(matched: &[MatchedLine<'_>], new: &[&str], file: &str) -> bool {
         .is_some_and(|&(nth, _)| indent_of(matched[nth].old) == indent_of(new[0]));
     let mut others = shared.iter().filter(|pair| !is_first(pair)).peekable();
     first && others.peek().is_some() && others.all(|&(nth, at)| indent_of(matched[nth].file) == indent_of(new[at]))
+}
+
+/// True if only the first line of the old text lost its indentation, and the new text has that line further down, at the
+/// file's depth, below a first line without indentation: that one may have lost its own, too.
+fn is_pushed_down(matched: &[MatchedLine<'_>], new: &[&str]) -> bool {
+    let Some((first, rest)) = matched.split_first() else { return false };
+    let (old, file) = (indent_of(first.old), indent_of(first.file));
+    let is_alone =
+        old != file && file.starts_with(old) && rest.iter().all(|it| indent_of(it.old) == indent_of(it.file));
+    is_alone
+        && !rest.is_empty()
+        && new.first().is_some_and(|line| indent_of(line) == old)
+        && shared(matched, new).iter().any(|&(nth, at)| nth == 0 && at > 0 && indent_of(new[at]) == file)
 }
 
 /// True for new text that is indented with the sign of the file alone, where old text has only the other one.
@@ -238,6 +254,18 @@ mod tests {
         }
         let (_, resolved) = attempt(FILE, &old(0), new, false).unwrap();
         assert!(resolved.ops[0].notes[0].to_string().contains("written as it is"), "{:?}", resolved.ops[0].notes);
+    }
+
+    #[test]
+    fn line_in_front_of_a_first_line_without_indentation_is_refused() {
+        let file = "class A:\n    def go(self):\n        load()\n        return 1\n\nA()\n";
+        // A trailing space, so that the text is not there literally.
+        let old = "load()\n        return 1 \n\nA()\n";
+        let new = |added: &str| format!("{added}        load()\n        return 1 \n\nA()\n");
+        let error = refuse(file, old, &new("log()\n"));
+        assert!(error.to_string().contains("its depth is not clear"), "{error}");
+        let want = file.replace("        load()", "        log()\n        load()");
+        assert_eq!(edit(file, old, &new("        log()\n")), want);
     }
 
     #[test]

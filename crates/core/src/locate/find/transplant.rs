@@ -302,15 +302,21 @@ fn fresh_lines<'s>(
     retyped: &LazyCell<RetypedText<'s>, impl FnOnce() -> RetypedText<'s>>,
 ) -> Result<Vec<String>, MatchRefusal> {
     let PatternLines { old, new, .. } = window.wanted;
-    let mut out = Vec::with_capacity(to.len());
+    let mut out: Vec<String> = Vec::with_capacity(to.len());
     let mut room = INSERTED_BYTES_MAX;
+    // The old line that the last paired new line takes the place of, and the number of lines written up to it.
+    let mut above: Option<(usize, usize)> = None;
     for (nth, at) in to.clone().enumerate() {
         let line = new[at];
+        let twin = pairs.partner(nth).map(|at| from.start + at);
+        if let (Some((old_above, written)), Some(twin)) = (above, twin) {
+            keep_blanks(window, old_above, twin, &mut out, written);
+        }
         if window.search.is_in_string(window.wanted, at) {
             out.push(line.to_owned());
+            above = twin.map(|twin| (twin, out.len())).or(above);
             continue;
         }
-        let twin = pairs.partner(nth).map(|at| from.start + at);
         if is_blank(line) && twin.is_some_and(|at| is_blank(old[at]) && window.partner[at].is_none()) {
             // A blank line of the old text that the file lacks, and that the edit keeps, is not added.
             continue;
@@ -331,8 +337,24 @@ fn fresh_lines<'s>(
             _ => placed,
         };
         out.push(if text.is_ascii() { text } else { retyped.with_plain_chars(text) });
+        above = twin.map(|twin| (twin, out.len())).or(above);
     }
     Ok(out)
+}
+
+/// Adds the blank lines that the file has between the lines of two old lines, and the old text does not: they are no
+/// part of the change. `written` is the number of lines of `out` up to the new line for the upper one. If the new text
+/// has a blank line there itself, that one is meant.
+fn keep_blanks(window: &Window<'_, '_>, above: usize, below: usize, out: &mut Vec<String>, written: usize) {
+    let (Some(first), Some(last)) = (window.partner[above], window.partner[below]) else { return };
+    let added = &out[written..];
+    if above >= below || added.iter().any(|line| is_blank(line)) {
+        return;
+    }
+    let seen = &window.partner[above..=below];
+    let kept = (first + 1..last).filter(|at| !seen.contains(&Some(*at))).map(|at| window.search.line(at).to_owned());
+    let place = if are_above_an_item(added) { written } else { out.len() };
+    out.splice(place..place, kept.collect::<Vec<String>>());
 }
 
 /// Returns the old line for every new line of a hunk: one to one if their numbers are equal, else in order by likeness.

@@ -541,6 +541,25 @@ mod tests {
     }
 
     #[test]
+    fn forgotten_blank_line_between_changed_lines_stays() {
+        let file = "fn go() {\n    let first = prepare_all();\n  \n    let second = run_steps(first);\n\n    finish(second);\n}\n";
+        let old = file.replace("  \n", "").replace("\n\n", "\n");
+        for (from, to) in [("second", "other"), ("let ", "let mut "), ("e", "o")] {
+            assert_eq!(edit(file, &old, &old.replace(from, to)), file.replace(from, to));
+        }
+        // Lines that are added between the changed ones are above the blank line, comments of the next line below it.
+        let new = |added: &str| {
+            old.replace("let ", "let mut ").replace("    let mut second", &format!("{added}    let mut second"))
+        };
+        let want =
+            |added: &str, text: &str| file.replace("let ", "let mut ").replace("  \n", added).replace("STEP", text);
+        assert_eq!(edit(file, &old, &new("    step();\n")), want("STEP  \n", "    step();\n"));
+        assert_eq!(edit(file, &old, &new("    // Now.\n")), want("  \nSTEP", "    // Now.\n"));
+        // A blank line of the new text is that of the file.
+        assert_eq!(edit(file, &old, &new("\n")), want("\n", ""));
+    }
+
+    #[test]
     fn removed_blank_line_is_not_left_out() {
         let file = "Fixer that transforms calls.\n---\n\n# Author: Benjamin\n\nfrom lib import fixer_base, pytree\nfrom lib.util import token, syms\n";
         let old = "Fixer that transforms calls.\n---\n\n\nfrom lib import fixer_base, pytree\nfrom lib.util import token, syms\n";
