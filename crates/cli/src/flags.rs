@@ -52,11 +52,9 @@ const OF_ENTRIES: [&str; 11] = [
 /// Fields that hold the path, which a command takes without an option.
 const PATHS: [&str; 3] = ["file_path", "path", "notebook_path"];
 
-static CLI: LazyLock<Command> = LazyLock::new(|| {
-    let mut command = Cli::command();
-    command.build();
-    command
-});
+/// The definition of the command line. It is not built: that would take a millisecond for the options of all commands,
+/// and every call looks up names.
+static CLI: LazyLock<Command> = LazyLock::new(Cli::command);
 
 /// The commands and options of the command line, for calls of one tool.
 pub(crate) struct Flags {
@@ -84,8 +82,9 @@ fn option(tool: &str, field: &str) -> Option<String> {
         return Some((*name).to_owned());
     }
     let long = if PATHS.contains(&field) { "file".to_owned() } else { field.replace('_', "-") };
-    let command = command(tool)?;
-    if command.get_arguments().any(|arg| arg.get_long() == Some(&long)) {
+    // An unbuilt command has no global options.
+    let global = CLI.get_arguments().filter(|arg| arg.is_global_set());
+    if command(tool)?.get_arguments().chain(global).any(|arg| arg.get_long() == Some(&long)) {
         return Some(format!("--{long}"));
     }
     PATHS.contains(&field).then(|| "PATH".to_owned())
