@@ -9,6 +9,9 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::Duration;
 
+const TENTH: &str = "a tenth of the lines changed";
+const MYERS: &str = "a tenth of the lines changed, by Myers alone";
+
 pub(crate) fn run(report: &mut Report) {
     for (name, text) in [("50,000 lines", page(50_000, 0)), ("50,000 equal lines", "    }\n".repeat(50_000))] {
         report.race(name, || one(name, &text));
@@ -63,8 +66,8 @@ fn one(name: &str, text: &str) -> Outcome {
     let cases = vec![
         Case::ours("first read", || timed(|| black_box(words(black_box(text)))).1),
         Case::ours("one line changed", follow(one_line)),
-        Case::ours("a tenth of the lines changed", follow(scattered.clone())),
-        Case::peer("a tenth of the lines changed, by Myers alone", myers(scattered)),
+        Case::ours(TENTH, follow(scattered.clone())),
+        Case::peer(MYERS, myers(scattered)),
         Case::ours("the halves exchanged", follow(format!("{}{}", moved.1, &moved.0))),
         Case::ours("to bytes and back", || timed(|| AnchorMap::from_bytes(&black_box(&known).to_bytes())).1),
     ];
@@ -73,9 +76,8 @@ fn one(name: &str, text: &str) -> Outcome {
     } else {
         cases
     };
-    race(format!("words of {name}"), 11, cases).within("", "first read", Duration::from_millis(30)).within(
-        "",
-        "a tenth of the lines changed",
-        Duration::from_millis(50),
-    )
+    race(format!("words of {name}"), 11, cases)
+        .within("", "first read", Duration::from_millis(30))
+        .within("", TENTH, Duration::from_millis(50))
+        .beside("P7", TENTH, MYERS, 1.5)
 }

@@ -141,11 +141,10 @@ fn one(bytes: usize, rounds: usize) -> Outcome {
         files.ours(all.1, files.state("state-power"), Durability::Power),
     ];
     let middle = (10 << 10..=100 << 10).contains(&bytes);
-    let outcome = race(format!("one edit of {}", size(bytes)), rounds, cases)
+    race(format!("one edit of {}", size(bytes)), rounds, cases)
         .goal("G1", none, if middle { 1.15 } else { 1.25 })
         .goal("", process, 1.3)
-        .beside("G2", power, SYNCED, if bytes > 1 << 20 { 1.2 } else { 1.1 });
-    if bytes <= 1 << 20 { outcome.beside("G3", power, SYNCED, 0.7) } else { outcome }
+        .beside("G2", power, SYNCED, if bytes > 1 << 20 { 1.2 } else { 1.1 })
 }
 
 /// Makes the same edit with the library, a process and a server, next to other tools.

@@ -45,7 +45,7 @@ fn replace(files: usize, rounds: usize) -> Outcome {
         }),
     ];
     let outcome = race(format!("one replacement in {files} files of {SIZE} bytes"), rounds, cases);
-    outcome.goal("G9", OURS, 1.2).goal("G9", POWER, 1.3).beside("G9", POWER, EACH, 0.25)
+    outcome.goal("P3", OURS, 1.6).beside("P3", POWER, EACH, 0.2)
 }
 
 /// A directory with many files.

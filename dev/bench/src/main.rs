@@ -54,21 +54,21 @@ pub(crate) struct Bench {
 /// All benches that measure time or memory.
 pub(crate) static BENCHES: &[Bench] = &[
     Bench { name: "exact", goals: &["G1", "G5"], run: exact::run },
-    Bench { name: "commit", goals: &["G1", "G2", "G3", "G13"], run: commit::run },
+    Bench { name: "commit", goals: &["G1", "G2", "G13"], run: commit::run },
     Bench { name: "memory", goals: &["G4"], run: memory::run },
-    Bench { name: "many", goals: &["G6"], run: many::run },
+    Bench { name: "many", goals: &[], run: many::run },
     Bench { name: "diff", goals: &["G7"], run: diff::run },
     Bench { name: "fuzzy", goals: &["G8"], run: fuzzy::run },
-    Bench { name: "files", goals: &["G9"], run: files::run },
-    Bench { name: "mcp", goals: &["G10", "G15"], run: mcp::run },
-    Bench { name: "startup", goals: &["G11"], run: startup::run },
-    Bench { name: "patches", goals: &["G12"], run: patches::run },
-    Bench { name: "hashline", goals: &["G12"], run: hashline::run },
-    Bench { name: "reflink", goals: &["G14"], run: reflink::run },
+    Bench { name: "files", goals: &["P3"], run: files::run },
+    Bench { name: "mcp", goals: &["P1", "P2", "G15"], run: mcp::run },
+    Bench { name: "startup", goals: &["P6"], run: startup::run },
+    Bench { name: "patches", goals: &["P4", "P5", "P6", "P8a"], run: patches::run },
+    Bench { name: "hashline", goals: &["P5"], run: hashline::run },
+    Bench { name: "reflink", goals: &[], run: reflink::run },
     Bench { name: "cascade", goals: &[], run: cascade::run },
-    Bench { name: "anchors", goals: &[], run: anchors::run },
+    Bench { name: "anchors", goals: &["P7"], run: anchors::run },
     Bench { name: "sessions", goals: &[], run: sessions::run },
-    Bench { name: "snapshots", goals: &[], run: snapshots::run },
+    Bench { name: "snapshots", goals: &["P10"], run: snapshots::run },
 ];
 
 fn usage() -> ExitCode {

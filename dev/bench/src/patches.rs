@@ -25,6 +25,10 @@ use std::time::Duration;
 
 /// Number of lines changed by the patch of many hunks.
 const MANY: usize = 200;
+/// Lines of the file for which there are goals.
+pub(crate) const GOAL_LINES: usize = 10_000;
+const DIFFY: &str = "diffy";
+const MPATCH: &str = "mpatch";
 
 /// A file, a patch for it in both formats, and the expected result; `None` for a patch that does not fit.
 pub(crate) struct Task {
@@ -39,7 +43,7 @@ pub(crate) fn run(report: &mut Report) {
     let rounds = if report.setting.quick { 5 } else { 31 };
     let python = report.peer("codex-apply-patch from PyPI", environment());
     let crate_hashline = report.peer("the crate hashline", peers::hashline_crate()).map(|(_, library)| library);
-    let sizes: &[(usize, Duration)] = &[(10_000, Duration::from_micros(300)), (100_000, Duration::from_millis(3))];
+    let sizes: &[(usize, Duration)] = &[(GOAL_LINES, Duration::from_micros(300)), (100_000, Duration::from_millis(3))];
     for &(count, limit) in sizes {
         let text = numbered(count, MANY);
         let tasks = [one(&text), miss(&text), every("200 hunks", &text)];
@@ -153,23 +157,22 @@ fn beside(task: &Task, python: Option<&Path>, count: usize, rounds: usize, limit
     };
     let cases = vec![
         Case::ours("ours", || timed(|| black_box(apply(task))).1),
-        theirs("diffy", diffy().as_deref() == want, || timed(|| black_box(diffy())).1),
-        theirs("mpatch", mpatch().as_deref() == want, || timed(|| black_box(mpatch())).1),
+        theirs(DIFFY, diffy().as_deref() == want, || timed(|| black_box(diffy())).1),
+        theirs(MPATCH, mpatch().as_deref() == want, || timed(|| black_box(mpatch())).1),
         copy(&task.text),
     ];
     let mut outcome = race(format!("{}, {count} lines, {} KB", task.name, task.text.len() >> 10), rounds, cases);
     if let Some(python) = python {
         outcome = codex::row(outcome, python, (&task.text, &task.codex, want), rounds);
     }
-    if task.name != "one hunk" {
-        return outcome;
+    match (task.name, count) {
+        ("one hunk", GOAL_LINES) => [DIFFY, MPATCH, codex::NAME]
+            .iter()
+            .fold(outcome.within("", "ours", limit), |outcome, peer| outcome.beside("P4", "ours", peer, 0.1)),
+        ("one hunk", _) => outcome.within("", "ours", limit),
+        ("200 hunks", GOAL_LINES) => outcome.beside("P5", "ours", DIFFY, 1.0),
+        _ => outcome,
     }
-    outcome
-        .within("", "ours", limit)
-        .beside("G12", "ours", COPY, 4.0)
-        .beside("G12", "ours", "diffy", 0.05)
-        .beside("G12", "ours", "mpatch", 0.05)
-        .beside("G12", "ours", codex::NAME, 1.0 / 30.0)
 }
 
 /// One copy of the text, which every tool needs at least.

@@ -90,5 +90,5 @@ fn edits(title: &str, root: &Path, bytes: usize) -> Outcome {
             time
         }));
     }
-    race(title, 5, cases).goal("G14", "ours: at 90 %", 0.25).goal("G14", "ours: at 99.9 %", 0.05)
+    race(title, 5, cases).goal("", "ours: at 90 %", 0.25).goal("", "ours: at 99.9 %", 0.05)
 }

@@ -132,7 +132,7 @@ fn first(files: usize, rounds: usize) -> Outcome {
             timed(|| jj(&copy.root, &["status"])).1
         }));
     }
-    race(format!("first snapshot of {files} files of {SIZE} bytes"), rounds, cases)
+    race(format!("first snapshot of {files} files of {SIZE} bytes"), rounds, cases).goal("P10", FIRST, 1.5)
 }
 
 fn later(files: usize, rounds: usize) -> Outcome {
@@ -163,4 +163,6 @@ fn later(files: usize, rounds: usize) -> Outcome {
         }));
     }
     race(format!("later snapshot of {files} files, {CHANGED} of them changed"), rounds, cases)
+        .beside("P10", LATER, STATUS, 3.0)
+        .beside("P10", LATER, JJ_LATER, 1.0)
 }

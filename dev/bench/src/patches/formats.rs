@@ -1,6 +1,6 @@
 //! Measures one changed line in each format, from the text and the edit to the new text, next to one copy of the text.
 
-use super::{COPY, copy, numbered};
+use super::{GOAL_LINES, copy, numbered};
 use crate::exact::scratch;
 use crate::outcome::{Kind, Outcome};
 use crate::race::{Case, race, timed};
@@ -31,12 +31,14 @@ pub(super) fn run(title: &str, count: usize, peer: Option<&Path>, rounds: usize)
         cases.push(Case::ours(format!("ours: {format}"), || timed(|| black_box(apply(format, input, &text))).1));
     }
     let outcome = race(title, rounds.max(11), cases);
-    let outcome =
-        said.iter().fold(outcome, |outcome, (format, _)| outcome.beside("G12", &format!("ours: {format}"), COPY, 4.0));
+    let outcome = if count == GOAL_LINES {
+        outcome.beside("P8a", "ours: unified_diff", "ours: apply_patch", 1.5)
+    } else {
+        outcome
+    };
     let Some(peer) = peer else { return outcome };
     let (time, right) = theirs(peer, &text, at + 1, &new, rounds).unwrap_or_else(|error| panic!("{PEER}: {error}"));
-    let outcome = outcome.row(if right { Kind::Peer } else { Kind::Wrong }, PEER, time);
-    outcome.beside("G12", "ours: hashline", PEER, 0.05)
+    outcome.row(if right { Kind::Peer } else { Kind::Wrong }, PEER, time)
 }
 
 /// Returns the same edit in four formats.
