@@ -529,7 +529,10 @@ pub trait OperationLog: Send + Sync {
 
     /// Aborts an in-doubt operation: removes it from the log, clears the marks that it alone made on the operations it
     /// would have undone, and drops the records it would have created. The marks of other operations remain.
-    fn abort(&self, id: OperationId) -> Result<()>;
+    ///
+    /// `certain` is true for its own process, which knows that it did not carry it out: it is then aborted even if
+    /// another process took it for committed, because something else left the files in the same state.
+    fn abort(&self, id: OperationId, certain: bool) -> Result<()>;
 
     /// Returns the operations in doubt, the newest first.
     fn in_doubt(&self) -> Result<Vec<LogEntry>>;

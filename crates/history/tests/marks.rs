@@ -23,6 +23,8 @@ enum Act {
     Settle(usize),
     Withdraw(usize),
     Judge(usize, bool),
+    /// Its own process reports that it was not carried out.
+    Fail(usize),
 }
 
 fn act() -> impl Strategy<Value = (bool, Act)> {
@@ -32,6 +34,7 @@ fn act() -> impl Strategy<Value = (bool, Act)> {
         2 => (0..12_usize).prop_map(Act::Settle),
         3 => (0..12_usize).prop_map(Act::Withdraw),
         1 => (0..12_usize, any::<bool>()).prop_map(|(nth, certain)| Act::Judge(nth, certain)),
+        1 => (0..12_usize).prop_map(Act::Fail),
     ];
     (any::<bool>(), act)
 }
@@ -95,10 +98,15 @@ fn play(stores: [&dyn History; 2], acts: &[(bool, Act)]) {
             }
             Act::Withdraw(nth) => {
                 let Some(nth) = at(nth) else { continue };
-                store.abort(model.0[nth].0).unwrap();
+                store.abort(model.0[nth].0, false).unwrap();
                 if model.0[nth].2 == Stage::Pending {
                     model.0[nth].2 = Stage::Withdrawn;
                 }
+            }
+            Act::Fail(nth) => {
+                let Some(nth) = at(nth) else { continue };
+                store.abort(model.0[nth].0, true).unwrap();
+                model.0[nth].2 = Stage::Withdrawn;
             }
             Act::Judge(nth, certain) => {
                 let Some(nth) = at(nth) else { continue };

@@ -123,7 +123,7 @@ fn cache_agrees_with_the_database() {
     let entered = replace(&one, "s", &noise(300, 5), &noise(300, 6));
     assert!(waits(temp.path()));
     assert_eq!(content(&other), at(6));
-    other.abort(entered.id).unwrap();
+    other.abort(entered.id, false).unwrap();
     assert_eq!((content(&one), content(&other)), (None, None));
     // Known lines of a content are merged again, in the append log too.
     one.record("s", PATH, &record(&noise(300, 8), &[(20, 30)]), &emendate_history::VersionBody::None).unwrap();
@@ -138,7 +138,7 @@ fn entries_applied_twice_are_stored_once() {
     let store = open(temp.path());
     let entered = some(&store, 6);
     let before = fs::read(append_log_path(temp.path())).unwrap();
-    store.abort(entered[5].id).unwrap();
+    store.abort(entered[5].id, false).unwrap();
     store.mark_committed(&[entered[1].id]).unwrap();
     let told = all(&store);
     let known = store.versions("s", PATH).unwrap();

@@ -150,8 +150,8 @@ impl OperationLog for Chosen {
     fn resolve(&self, id: OperationId, certain: bool) -> Result<()> {
         self.now().resolve(id, certain)
     }
-    fn abort(&self, id: OperationId) -> Result<()> {
-        self.now().abort(id)
+    fn abort(&self, id: OperationId, certain: bool) -> Result<()> {
+        self.now().abort(id, certain)
     }
     fn in_doubt(&self) -> Result<Vec<LogEntry>> {
         self.now().in_doubt()

@@ -88,7 +88,7 @@ pub(crate) fn resolve_selected(context: &Context, root: usize, which: impl Fn(&L
             // The files match the after-state: committed.
             ObservedState::After => history.resolve(logged.id, true)?,
             _ if !which(&logged) => continue,
-            ObservedState::Before => history.abort(logged.id)?,
+            ObservedState::Before => history.abort(logged.id, false)?,
             ObservedState::Neither => history.resolve(logged.id, false)?,
         }
         any = true;

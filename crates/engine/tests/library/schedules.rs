@@ -230,6 +230,19 @@ fn simultaneous_undos_of_one_operation_succeed_once() {
     }
 }
 
+/// An undo is logged, and another process gives the file the same text before it is written. Whoever looks at the file
+/// then takes the undo for committed, but its own process knows that it was not.
+#[test]
+fn operation_whose_result_another_one_made_is_aborted() {
+    let steps = |process: usize, call: Call, times: usize| std::iter::repeat_n((process, Act::Step(call)), times);
+    for until_written in 1..4 {
+        let edits = steps(0, Call::Edit(1, 2, 455), 6).chain(steps(2, Call::Edit(1, 0, 447), 6));
+        let restore = |times| steps(0, Call::Restore(1, 1), times);
+        let both = restore(1).chain(steps(1, Call::Undo, 2)).chain(restore(until_written));
+        play(&edits.chain(both).chain(steps(2, Call::UndoOne(1), 6)).collect::<Vec<_>>());
+    }
+}
+
 /// Three edits are undone and two of them redone, by two processes at once, one of which is stopped at every point: the
 /// final state is that of one call after the other.
 #[test]

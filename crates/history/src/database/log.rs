@@ -264,10 +264,10 @@ pub(super) fn resolve(connection: &Connection, id: OperationId, certain: bool) -
     Ok(())
 }
 
-/// Aborts an operation.
-pub(super) fn abort(connection: &Connection, id: OperationId) -> rusqlite::Result<()> {
+/// Aborts an operation: one in doubt, or any if it certainly was not carried out.
+pub(super) fn abort(connection: &Connection, id: OperationId, certain: bool) -> rusqlite::Result<()> {
     let Some((logged, pending)) = any_operation(connection, id)? else { return Ok(()) };
-    if pending == ABORTED || pending == 0 {
+    if pending == ABORTED || pending == 0 && !certain {
         return Ok(());
     }
     let number = id.number.cast_signed();

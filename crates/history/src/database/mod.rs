@@ -387,9 +387,9 @@ impl OperationLog for Database {
         self.change(&mut self.state(), |connection, _| log::resolve(connection, id, certain))
     }
 
-    fn abort(&self, id: OperationId) -> Result<()> {
+    fn abort(&self, id: OperationId, certain: bool) -> Result<()> {
         let state = &mut *self.state();
-        self.change_records(state, |connection, _| log::abort(connection, id))?;
+        self.change_records(state, |connection, _| log::abort(connection, id, certain))?;
         state.cache.clear();
         Ok(())
     }

@@ -156,9 +156,13 @@ impl OperationLog for MemoryHistory {
         Ok(())
     }
 
-    fn abort(&self, id: OperationId) -> Result<()> {
+    fn abort(&self, id: OperationId, certain: bool) -> Result<()> {
         let inner = &mut *self.inner();
-        let Some(entry) = inner.operations.iter_mut().find(|entry| is_pending(entry, id)) else { return Ok(()) };
+        let is_abortable = |entry: &MemoryLogEntry| match certain {
+            true => entry.logged.id == id && !entry.aborted,
+            false => is_pending(entry, id),
+        };
+        let Some(entry) = inner.operations.iter_mut().find(|entry| is_abortable(entry)) else { return Ok(()) };
         entry.aborted = true;
         let operation = entry.logged.operation.clone();
         inner.refresh_undone(&operation);

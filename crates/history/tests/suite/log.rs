@@ -207,8 +207,8 @@ fn withdrawn(open: Open<'_>) {
     let undone = [(undo_id, None), (two, Some(undo_id)), (one, Some(undo_id))];
     assert_eq!(state(), undone);
     assert_eq!(store.latest("s", PATH).unwrap().map(|it| it.content), Some(ContentId::of(b"0")));
-    store.abort(undo_id).unwrap();
-    store.abort(undo_id).unwrap();
+    store.abort(undo_id, false).unwrap();
+    store.abort(undo_id, false).unwrap();
     assert_eq!(state(), [(two, None), (one, None)]);
     assert_eq!(store.operation("3".parse().unwrap()).unwrap(), None);
     assert_eq!(store.in_doubt().unwrap(), []);
@@ -220,9 +220,13 @@ fn withdrawn(open: Open<'_>) {
     assert_eq!(state(), undone);
     let told = store.operation("3".parse().unwrap()).unwrap().unwrap();
     assert_eq!((told.operation, told.owner), (undo, None));
-    // A committed operation is not withdrawn, and no number is reused.
-    store.abort(undo_id).unwrap();
+    // Other processes cannot withdraw a committed operation; the process that did not carry it out can, if another one
+    // took it for committed. No number is reused.
+    store.abort(undo_id, false).unwrap();
     assert_eq!(state(), undone);
+    store.abort(undo_id, true).unwrap();
+    assert_eq!(state(), [(two, None), (one, None)]);
+    assert_eq!(store.latest("s", PATH).unwrap().map(|it| it.content), Some(ContentId::of(b"1")));
     assert_eq!(edit(&*store, "s", PATH, b"0", b"9").id.number, 4);
 }
 
@@ -555,7 +559,7 @@ fn outside_changes(open: Open<'_>) {
     assert!(store.last_known(&[PATH]).unwrap()[0].unwrap().in_doubt);
     let change = by_others(file_state(b"two2", 0o644), file_state(b"two", 0o644));
     assert_eq!(store.log_outside(&change, &two).unwrap(), None);
-    store.abort(pending.id).unwrap();
+    store.abort(pending.id, false).unwrap();
     assert_eq!(store.newest_seen(&[PATH]).unwrap(), [Some(ContentId::of(b"two"))]);
 
     // A missing file is a state, too.

@@ -268,7 +268,7 @@ pub(crate) fn log_aborted(context: &Context, announced: &PendingRequest<'_>, err
     if error.code() == Code::IoPartial {
         let _ = resolve_selected(context, root, |logged| logged.id == id);
     } else {
-        let _ = context.history(root).abort(id);
+        let _ = context.history(root).abort(id, true);
     }
 }
 

@@ -170,10 +170,11 @@ fn choose_and_take_back(
     loop {
         attempt += 1;
         wait_for_in_doubt(&call)?;
+        let newest = newest_of_roots(&call)?;
         let (root, all) = choose(call, args, raw, times)?;
         let mut overtaken = false;
         let session = session_filter(call.caller, args);
-        let chosen = ChosenOperations { root, all: &all, is_named: args.id.is_some(), session };
+        let chosen = ChosenOperations { root, all: &all, is_named: args.id.is_some(), session, newest: &newest };
         match take_back(call, origin, &chosen, &mut overtaken, dry_run) {
             Err(_) if overtaken && attempt < RACE_RETRIES_MAX => {}
             done => return Ok(UndoneOperations { operations: all, receipts: done? }),
@@ -191,6 +192,13 @@ struct ChosenOperations<'a> {
     is_named: bool,
     /// The session whose operations the call may undo; `None` for all.
     session: Option<&'a str>,
+    /// The newest operation of each root before these were selected.
+    newest: &'a [Option<OperationId>],
+}
+
+/// Returns the newest operation of each root.
+fn newest_of_roots(context: &Context) -> Result<Vec<Option<OperationId>>> {
+    (0..context.root_count()).map(|root| context.history(root).newest()).collect()
 }
 
 /// Undoes operations of one root, the newest first, all or none. `overtaken` is set if one of them was undone or
@@ -202,7 +210,7 @@ fn take_back(
     overtaken: &mut bool,
     dry_run: bool,
 ) -> Result<Vec<Receipt>> {
-    let ChosenOperations { root, all, is_named, session } = *chosen;
+    let ChosenOperations { root, all, is_named, session, newest: newest_before } = *chosen;
     let Some((newest, older)) = all.split_first() else { return Ok(Vec::new()) };
     let role = match newest.operation.role {
         Role::Undo(_) => Role::Redo(newest.id),
@@ -228,6 +236,11 @@ fn take_back(
                 && let Some(later) = covering(call, root, named)
             {
                 return Err(replaced_by(named, &later));
+            }
+            if !is_named && newest_of_roots(&call)? != newest_before {
+                // What left the files like that is now the last operation, and may be the one that is meant.
+                *overtaken = true;
+                return Err(error);
             }
             if dry_run {
                 return Err(error);
