@@ -2,6 +2,7 @@
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows unchanged")]
 
 mod bulk;
+mod commands;
 mod file_part;
 mod gc;
 mod history;
@@ -19,6 +20,7 @@ mod review;
 mod scope;
 
 pub(crate) use bulk::BulkArgs;
+pub(crate) use commands::{Command, NoArgs};
 pub(crate) use file_part::FilePartArgs;
 pub(crate) use gc::GcArgs;
 pub(crate) use history::HistoryArgs;
@@ -34,13 +36,12 @@ pub(crate) use reversal::{MarkArgs, RestoreArgs, RewindArgs, SnapshotArgs, UndoA
 pub(crate) use review::ReviewArgs;
 pub(crate) use scope::ScopeArgs;
 
-use crate::config::ConfigCommand;
 use crate::global::{GlobalArgs, names};
 use crate::help;
 use crate::hook::HookArgs;
 use crate::stats::StatsArgs;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
-use clap::{ArgGroup, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgGroup, Args, CommandFactory as _, FromArgMatches as _, Parser};
 use emendate::core::formats::{FORMATS, UNIFIED_DIFF_FORMER_NAME, canonical_name, text_formats};
 use emendate::core::print::PRINT_FORMATS;
 use emendate::{PROFILES, Profile, profile};
@@ -75,191 +76,8 @@ impl Cli {
         {
             clap::Command::new("emend").version(env!("CARGO_PKG_VERSION")).try_get_matches_from(line)?;
         }
-        let mut matches = Cli::with_short_help().try_get_matches_from(line)?;
+        let mut matches = Cli::command().try_get_matches_from(line)?;
         Cli::from_arg_matches_mut(&mut matches)
-    }
-
-    /// Returns the definition in which `--help` of a command prints one screen, and `emend help COMMAND` everything.
-    pub(crate) fn with_short_help() -> clap::Command {
-        Cli::command().mut_subcommands(|command| help::shortened(command, ""))
-    }
-}
-
-/// The commands.
-#[derive(Subcommand)]
-pub(crate) enum Command {
-    /// Show lines of a text file, and remember what was shown
-    #[command(after_help = help::READ)]
-    Read(ReadArgs),
-    /// List the definitions in a source file, with their lines
-    #[command(after_help = help::OUTLINE)]
-    Outline(OutlineArgs),
-    /// Report the problems that the grammar and the language servers find in files
-    #[command(after_help = help::CHECK)]
-    Check(CheckArgs),
-    /// Find lines by a regular expression or plain text; lines that are shown count as read
-    #[command(after_help = help::SEARCH)]
-    Search(SearchArgs),
-    /// Replace text in a file
-    #[command(after_help = help::EDIT)]
-    Edit(EditArgs),
-    /// Make several replacements in one file, all or nothing
-    #[command(after_help = help::MULTI_EDIT)]
-    MultiEdit(MultiEditArgs),
-    /// Replace, insert or delete cells of a Jupyter notebook
-    #[command(after_help = help::NOTEBOOK_EDIT)]
-    NotebookEdit(NotebookEditArgs),
-    /// Create a file, or replace its whole text
-    #[command(after_help = help::WRITE)]
-    Write(WriteArgs),
-    /// Apply edits written as text, as models write them into a reply, all or nothing
-    #[command(after_help = help::APPLY)]
-    Apply(ApplyArgs),
-    /// Replace a text in every file below a directory, all or nothing
-    #[command(after_help = help::REPLACE)]
-    Replace(replace::ReplaceArgs),
-    /// Undo an operation in all of its files
-    #[command(after_help = help::UNDO)]
-    Undo(UndoArgs),
-    /// Redo an operation that was undone
-    #[command(after_help = help::REDO)]
-    Redo(UndoArgs),
-    /// List operations: time, session, tool, files
-    #[command(after_help = help::HISTORY)]
-    History(HistoryArgs),
-    /// Show one operation as a diff
-    #[command(after_help = help::SHOW)]
-    Show(ShowArgs),
-    /// Show what changed between two operations
-    #[command(after_help = help::DIFF)]
-    Diff(DiffArgs),
-    /// Restore a file to its state after an operation
-    #[command(after_help = help::RESTORE)]
-    Restore(RestoreArgs),
-    /// Give this moment a name
-    #[command(after_help = help::MARK)]
-    Mark(MarkArgs),
-    /// Take back what you did since a mark, and keep what others did
-    #[command(after_help = help::REWIND)]
-    Rewind(RewindArgs),
-    /// Record the files that any program changed, created or deleted since the last snapshot
-    #[command(after_help = help::SNAPSHOT)]
-    Snapshot(SnapshotArgs),
-    /// Show what was changed in the browser, and keep, undo or correct it there
-    #[cfg(feature = "http")]
-    #[command(after_help = help::REVIEW)]
-    Review(ReviewArgs),
-    /// Comment on an operation: the next reply to its session delivers it
-    #[command(after_help = help::COMMENT)]
-    Comment(CommentArgs),
-    /// List comments, or delete one
-    #[command(after_help = help::COMMENTS)]
-    Comments(CommentsArgs),
-    /// Mark hunks of an operation as reviewed, or list those that are
-    #[command(after_help = help::REVIEWED)]
-    Reviewed(ReviewedArgs),
-    /// List the changes that wait for a person, or show one with its diff
-    #[command(after_help = help::PENDING)]
-    Pending(PendingArgs),
-    /// Approve a change that waits, which is then written
-    #[command(after_help = help::APPROVE)]
-    Approve(ApproveArgs),
-    /// Decline a change that waits
-    #[command(after_help = help::DENY)]
-    Deny(DenyArgs),
-    /// Change the text of a change that waits before it is written
-    #[command(after_help = help::CORRECT)]
-    Correct(CorrectArgs),
-    /// Delete old history by age and size
-    #[command(after_help = help::GC)]
-    Gc(GcArgs),
-    /// Call a tool with JSON and get JSON: the stable interface for programs
-    #[command(after_help = help::CALL)]
-    Call(CallArgs),
-    /// Answer tool calls from standard input, one JSON object per line
-    #[command(after_help = help::SERVE)]
-    Serve(ServeArgs),
-    /// Serve the Model Context Protocol on standard input and output, or add this server to a client
-    #[command(after_help = help::MCP)]
-    Mcp(McpArgs),
-    /// Find the agents on this machine and set them up: server, hooks, and these tools in place of their own
-    #[command(after_help = help::SETUP)]
-    Setup(SetupArgs),
-    /// List the tools, or show one as it is described to a model
-    #[command(after_help = help::TOOLS)]
-    Tools(ToolsArgs),
-    /// Rewrite edits in another format, as they apply to the files; nothing is written
-    #[command(after_help = help::CONVERT)]
-    Convert(ConvertArgs),
-    /// Apply, compare, convert or reward the edits of many rows of JSON; the texts are in the rows
-    #[command(after_help = help::BULK)]
-    Bulk(BulkArgs),
-    /// Show edits while they arrive on standard input; nothing is written
-    #[command(after_help = help::PREVIEW)]
-    Preview(PreviewArgs),
-    /// Print the text that teaches an edit format to a model
-    #[command(after_help = help::PROMPT)]
-    Prompt(PromptArgs),
-    /// Print the JSON schema or the grammar of an edit format
-    #[command(after_help = help::SCHEMA)]
-    Schema(SchemaArgs),
-    /// See a lenient match, a patch, a refusal and an undo on a small file
-    #[command(after_help = help::TOUR)]
-    Tour,
-    /// Count calls and successes by tool, format, tier, model and code
-    #[command(after_help = help::STATS)]
-    Stats(StatsArgs),
-    /// Check roots, file systems, configuration and session store
-    #[command(after_help = help::DOCTOR)]
-    Doctor,
-    /// Run as a hook of a client: its reads count, and its edits are checked before they run
-    #[command(after_help = help::HOOK)]
-    Hook(HookArgs),
-    /// Show the settings in force, or the schema of emend.toml
-    Config {
-        #[command(subcommand)]
-        command: ConfigCommand,
-    },
-    /// Trust the project's emend.toml like your own until it changes
-    #[command(after_help = help::TRUST)]
-    Trust {
-        /// Revoke the trust
-        #[arg(long)]
-        revoke: bool,
-    },
-    /// Print a completion script for a shell
-    #[command(after_help = help::COMPLETIONS)]
-    Completions {
-        /// The shell
-        shell: clap_complete::Shell,
-    },
-    /// Print the manual page
-    #[command(after_help = help::MAN)]
-    Man {
-        /// The page of this command; without it, the page of `emend`
-        command: Option<String>,
-    },
-}
-
-impl Command {
-    /// True for a command that only shows something, and ends.
-    pub(crate) fn only_shows(&self) -> bool {
-        match self {
-            Command::History(args) => !args.follow,
-            Command::Read(_)
-            | Command::Outline(_)
-            | Command::Search(_)
-            | Command::Check(_)
-            | Command::Show(_)
-            | Command::Diff(_)
-            | Command::Comments(_)
-            | Command::Tools(_)
-            | Command::Stats(_)
-            | Command::Prompt(_)
-            | Command::Schema(_)
-            | Command::Config { .. } => true,
-            _ => false,
-        }
     }
 }
 
@@ -552,7 +370,7 @@ mod tests {
 
     #[test]
     fn definition_is_sound() {
-        Cli::with_short_help().debug_assert();
+        crate::command().debug_assert();
     }
 
     /// Returns the help of a command and of those below it, each with its name.
@@ -567,7 +385,7 @@ mod tests {
 
     #[test]
     fn help_of_every_command_fits_on_a_screen() {
-        let mut command = Cli::with_short_help().term_width(100);
+        let mut command = crate::command().term_width(100);
         command.build();
         let all = helps(&mut command, "emend");
         assert!(all.len() > 40, "{}", all.len());

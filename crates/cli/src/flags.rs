@@ -1,7 +1,8 @@
 //! Advice of errors in the words of the command line: its commands and their options.
 
-use crate::args::Cli;
-use clap::{Command, CommandFactory as _};
+use crate::args::Command;
+use crate::global::GlobalArgs;
+use clap::Args as _;
 use data_encoding::BASE64;
 use emendate::RAW_PATH;
 use emendate::core::Vocabulary;
@@ -52,9 +53,8 @@ const OF_ENTRIES: [&str; 11] = [
 /// Fields that hold the path, which a command takes without an option.
 const PATHS: [&str; 3] = ["file_path", "path", "notebook_path"];
 
-/// The definition of the command line. It is not built: that would take a millisecond for the options of all commands,
-/// and every call looks up names.
-static CLI: LazyLock<Command> = LazyLock::new(Cli::command);
+/// The options of every command.
+static GLOBAL: LazyLock<clap::Command> = LazyLock::new(|| GlobalArgs::augment_args(clap::Command::new("emend")));
 
 /// The commands and options of the command line, for calls of one tool.
 pub(crate) struct Flags {
@@ -71,9 +71,11 @@ impl Flags {
 }
 
 /// Returns the command that corresponds to a tool.
-fn command(tool: &str) -> Option<&'static Command> {
-    let renamed = COMMANDS.iter().find(|(name, _)| *name == tool).map(|(_, command)| (*command).to_owned());
-    CLI.find_subcommand(renamed.unwrap_or_else(|| tool.replace('_', "-")))
+fn command(tool: &str) -> Option<&'static clap::Command> {
+    match COMMANDS.iter().find(|(name, _)| *name == tool) {
+        Some((_, command)) => Command::definition(command),
+        None => Command::definition(&tool.replace('_', "-")),
+    }
 }
 
 /// Returns the option, or the argument without one, that corresponds to a field of a tool.
@@ -82,9 +84,7 @@ fn option(tool: &str, field: &str) -> Option<String> {
         return Some((*name).to_owned());
     }
     let long = if PATHS.contains(&field) { "file".to_owned() } else { field.replace('_', "-") };
-    // An unbuilt command has no global options.
-    let global = CLI.get_arguments().filter(|arg| arg.is_global_set());
-    if command(tool)?.get_arguments().chain(global).any(|arg| arg.get_long() == Some(&long)) {
+    if command(tool)?.get_arguments().chain(GLOBAL.get_arguments()).any(|arg| arg.get_long() == Some(&long)) {
         return Some(format!("--{long}"));
     }
     PATHS.contains(&field).then(|| "PATH".to_owned())

@@ -381,8 +381,8 @@ const RARE_OPTIONS: &[&str] = &[
 /// Lines of examples in the short help.
 const SHORT_EXAMPLES_MAX: usize = 2;
 
-/// Returns a command whose `--help` fits on a screen: its usual options and some examples. `above` is the command that it
-/// belongs to.
+/// Returns a command whose `--help` fits on a screen, with its usual options and some examples; `emend help COMMAND`
+/// prints everything. `above` is the command that it belongs to.
 pub(crate) fn shortened(command: clap::Command, above: &str) -> clap::Command {
     let name = format!("{above}{}", command.get_name());
     let below = format!("{name} ");

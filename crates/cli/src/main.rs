@@ -63,7 +63,7 @@ mod trust;
 mod usage;
 mod waiting_calls;
 
-use args::{Cli, Command};
+use args::{Cli, Command, NoArgs, ServeArgs};
 use context::CliContext;
 use emendate::core::{Code, Error};
 use emendate::{Reply, SeedCodes, UnreadPolicy, exit_status};
@@ -152,7 +152,7 @@ fn dispatch(cli: &Cli) -> u8 {
         Command::Correct(args) => questions::correct(&context(UnreadPolicy::Allow), args),
         Command::Gc(args) => history::gc(&context(UnreadPolicy::Allow), args),
         Command::Call(args) => return serve::call(&context(UnreadPolicy::Deny), args),
-        Command::Serve(_) => serve::serve(&context(UnreadPolicy::Deny)),
+        Command::Serve(ServeArgs { ndjson: _ }) => serve::serve(&context(UnreadPolicy::Deny)),
         Command::Mcp(args::McpArgs { command: Some(change), .. }) => {
             install::run(&context(UnreadPolicy::Allow), change)
         }
@@ -166,13 +166,13 @@ fn dispatch(cli: &Cli) -> u8 {
         Command::Prompt(args) => formats::prompt(args, cli.global.json),
         Command::Schema(args) => formats::schema(args, cli.global.json),
         Command::Hook(args) => hook::run(context(UnreadPolicy::Allow), args),
-        Command::Config { command } => config::run(&context(UnreadPolicy::Allow), command),
-        Command::Trust { revoke } => trust::trust(&context(UnreadPolicy::Allow), *revoke),
+        Command::Config(args) => config::run(&context(UnreadPolicy::Allow), &args.command),
+        Command::Trust(args) => trust::trust(&context(UnreadPolicy::Allow), args.revoke),
         Command::Stats(args) => stats::run(&context(UnreadPolicy::Allow), args),
-        Command::Doctor => doctor::run(&context(UnreadPolicy::Allow), cli.global.json),
-        Command::Tour => as_text(cli, "tour").and_then(|()| tour::run(cli.global.dry_run)),
-        Command::Completions { shell } => as_text(cli, "completions").and_then(|()| help::completions(*shell)),
-        Command::Man { command } => as_text(cli, "man").and_then(|()| help::man(command.as_deref())),
+        Command::Doctor(NoArgs {}) => doctor::run(&context(UnreadPolicy::Allow), cli.global.json),
+        Command::Tour(NoArgs {}) => as_text(cli, "tour").and_then(|()| tour::run(cli.global.dry_run)),
+        Command::Completions(args) => as_text(cli, "completions").and_then(|()| help::completions(args.shell)),
+        Command::Man(args) => as_text(cli, "man").and_then(|()| help::man(args.command.as_deref())),
     };
     outcome.unwrap_or_else(|error| show_refusal(cli, error))
 }
@@ -209,9 +209,13 @@ fn enter(directory: Option<&std::path::Path>) -> emendate::core::Result<()> {
     std::env::set_current_dir(directory).map_err(|error| io_error(&emendate::fs::shown(directory), &error))
 }
 
-/// The clap command, for everything that is generated from it.
+/// The definition of the command line with the options of all commands, for everything that is generated from it.
 fn command() -> clap::Command {
-    Cli::with_short_help()
+    let command = <Cli as clap::CommandFactory>::command();
+    command.mut_subcommands(|row| match Command::definition(row.get_name()) {
+        Some(whole) => whole.clone().display_order(row.get_display_order()),
+        None => row,
+    })
 }
 
 /// The error for standard streams and files named on the command line.

@@ -1,7 +1,6 @@
 //! Errors in the command line, as clap finds them: about the variable if an option came from one, and as JSON with
 //! `--json`.
 
-use crate::args::Cli;
 use crate::{output, styled};
 use clap::error::{ContextKind, ContextValue, Error as UsageError, ErrorKind};
 use emendate::core::{Code, Error};
@@ -38,7 +37,7 @@ fn about_variable(error: &UsageError, line: &[OsString]) -> Option<UsageError> {
     if is_typed(option, line) {
         return None;
     }
-    let mut command = Cli::with_short_help();
+    let mut command = crate::command();
     let variable = variable_of(option.strip_prefix("--")?, &command)?;
     let mut message = match text(ContextKind::InvalidValue).unwrap_or_default() {
         "" => format!("the variable {variable} is empty; unset it, or give it a value"),
@@ -65,7 +64,7 @@ fn is_typed(option: &str, line: &[OsString]) -> bool {
 fn without_variables(error: &mut UsageError, line: &[OsString]) {
     let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else { return };
     let (mut usage, before) = (usage.to_string(), usage.to_string());
-    let mut command = Cli::with_short_help();
+    let mut command = crate::command();
     // Only then options know how they are spelled.
     command.build();
     for option in command.get_arguments().filter(|option| option.get_env().is_some()) {

@@ -158,11 +158,10 @@ impl OperationLog for MemoryHistory {
 
     fn abort(&self, id: OperationId, certain: bool) -> Result<()> {
         let inner = &mut *self.inner();
-        let is_abortable = |entry: &MemoryLogEntry| match certain {
-            true => entry.logged.id == id && !entry.aborted,
-            false => is_pending(entry, id),
+        let is_meant = |entry: &MemoryLogEntry| {
+            if certain { entry.logged.id == id && !entry.aborted } else { is_pending(entry, id) }
         };
-        let Some(entry) = inner.operations.iter_mut().find(|entry| is_abortable(entry)) else { return Ok(()) };
+        let Some(entry) = inner.operations.iter_mut().find(|entry| is_meant(entry)) else { return Ok(()) };
         entry.aborted = true;
         let operation = entry.logged.operation.clone();
         inner.refresh_undone(&operation);
