@@ -10,7 +10,7 @@ use emendate::{Engine, PolicyMode, Reply, SeedCodes};
 use emendate_clients::{ConfigFormat, InstallRecord, Withdrawal};
 use emendate_os::files;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Suffix of the backup of a file.
 const BACKUP_SUFFIX: &str = ".emend-backup";
@@ -67,7 +67,7 @@ impl PriorFile {
     ///
     /// Errors: `stale.changed`.
     fn check_unused(&self) -> Result<()> {
-        let Some(program) = writer_of(&self.spot.path) else { return Ok(()) };
+        let Some(program) = emendate_os::processes::writer_of(&self.spot.path) else { return Ok(()) };
         let what = format!("{} is being written by {program}.", self.name());
         Err(Error::new(Code::StaleChanged, what)
             .next("Nothing was changed. Wait until it has finished, or end it, and repeat the command."))
@@ -385,32 +385,4 @@ fn put_state(store: &LocalStore, spot: &ConfigLocation, new_state: NewState<'_>,
         old.as_ref().map_or(Precondition::Missing, |old| Precondition::Version { bytes: &old.bytes, meta: &old.meta });
     store.stage(&[FileWrite { path: &place, precondition: expect, new_state }], durability)?.commit()?;
     Ok(())
-}
-
-/// Returns the program that has a file open for writing, with its number, as far as this user may see it.
-#[cfg(target_os = "linux")]
-fn writer_of(path: &Path) -> Option<String> {
-    let processes = std::fs::read_dir("/proc").ok()?.flatten().map(|entry| entry.path());
-    let own = std::process::id().to_string();
-    for process in processes.filter(|process| !process.ends_with(&own)) {
-        let Ok(open) = std::fs::read_dir(process.join("fd")) else { continue };
-        for descriptor in open.flatten().filter(|it| std::fs::read_link(it.path()).is_ok_and(|target| target == path)) {
-            let info = std::fs::read_to_string(process.join("fdinfo").join(descriptor.file_name())).unwrap_or_default();
-            let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
-            let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-            // The access mode is in the lowest two bits.
-            if flags.is_some_and(|flags| flags & 0o3 != 0) {
-                let name = std::fs::read_to_string(process.join("comm")).unwrap_or_default();
-                let number = process.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                return Some(format!("{} (process {number})", name.trim()));
-            }
-        }
-    }
-    None
-}
-
-/// Returns the program that has a file open for writing: unknown here.
-#[cfg(not(target_os = "linux"))]
-fn writer_of(_path: &Path) -> Option<String> {
-    None
 }

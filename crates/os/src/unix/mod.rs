@@ -4,12 +4,21 @@ pub mod descriptors;
 pub mod ending;
 pub mod files;
 mod network;
+#[cfg(target_os = "linux")]
+mod notifications;
+#[cfg(not(target_os = "linux"))]
+#[path = "../no_notifications.rs"]
+mod notifications;
 pub mod paths;
 pub mod pipes;
 pub mod processes;
 mod raw;
 
 pub use network::is_network_file_system;
+#[cfg(not(target_os = "linux"))]
+pub use notifications::NoNotifications as Notifications;
+#[cfg(target_os = "linux")]
+pub use notifications::Notifications;
 pub(crate) use raw::trim_c_memory;
 pub use raw::{begin_writing, is_leased, lease, outlive_size_limit, unlease};
 pub use rustix::{buffer, event, fs, io, param, process, system, time};

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
@@ -157,4 +158,26 @@ mod tests {
         assert_eq!(ProcessStatus::of(number).unwrap().started, own.started);
         assert!(ProcessStatus::of(i32::MAX).is_none());
     }
+}
+
+/// Returns the program that has a file open for writing, with its number, as far as this user may see it. It is
+/// unknown on systems without `/proc`.
+pub fn writer_of(path: &Path) -> Option<String> {
+    let processes = std::fs::read_dir("/proc").ok()?.flatten().map(|entry| entry.path());
+    let own = std::process::id().to_string();
+    for process in processes.filter(|process| !process.ends_with(&own)) {
+        let Ok(open) = std::fs::read_dir(process.join("fd")) else { continue };
+        for descriptor in open.flatten().filter(|it| std::fs::read_link(it.path()).is_ok_and(|target| target == path)) {
+            let info = std::fs::read_to_string(process.join("fdinfo").join(descriptor.file_name())).unwrap_or_default();
+            let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+            let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+            // The access mode is in the lowest two bits.
+            if flags.is_some_and(|flags| flags & 0o3 != 0) {
+                let name = std::fs::read_to_string(process.join("comm")).unwrap_or_default();
+                let number = process.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                return Some(format!("{} (process {number})", name.trim()));
+            }
+        }
+    }
+    None
 }

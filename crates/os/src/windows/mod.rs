@@ -11,6 +11,8 @@ pub mod ffi;
 pub mod files;
 mod links;
 mod locks;
+#[path = "../no_notifications.rs"]
+mod notifications;
 mod nt;
 mod open;
 pub mod paths;
@@ -42,6 +44,7 @@ pub mod io {
     pub use super::stat::{pread, pwritev, read};
 }
 
+pub use notifications::NoNotifications as Notifications;
 pub use volume::is_network_file_system;
 
 /// Writes beyond a limit on sizes fail; there is no signal here.

@@ -1,28 +1,28 @@
-//! Notifications of Linux.
+//! Notifications of changes below a directory, on Linux.
 
-use emendate_os::fd::OwnedFd;
 use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
 
-use emendate_os::event::{PollFd, PollFlags, Timespec, poll};
-use emendate_os::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
 
 /// Bytes of notifications that are read together.
 const EVENT_BYTES: usize = 4096;
 
 /// An open queue of notifications.
 #[derive(Debug)]
-pub(super) struct Notifications(OwnedFd);
+pub struct Notifications(OwnedFd);
 
 impl Notifications {
     /// Opens an empty queue; `None` if the system gives none.
-    pub(super) fn open() -> Option<Notifications> {
+    pub fn open() -> Option<Notifications> {
         inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok().map(Notifications)
     }
 
     /// Watches a directory; false if there is none.
-    pub(super) fn add(&self, directory: &Path) -> bool {
+    pub fn add(&self, directory: &Path) -> bool {
         let flags = WatchFlags::MODIFY
             | WatchFlags::CREATE
             | WatchFlags::DELETE
@@ -33,7 +33,7 @@ impl Notifications {
     }
 
     /// Waits for a notification, and takes all that are there.
-    pub(super) fn wait(&self, timeout: Duration) {
+    pub fn wait(&self, timeout: Duration) {
         let timeout = Timespec::try_from(timeout).ok();
         let mut ready = [PollFd::new(&self.0, PollFlags::IN)];
         // An interrupted wait is a short one.

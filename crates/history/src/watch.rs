@@ -1,20 +1,11 @@
 //! Waiting until a file of some directories changes, by any process.
 
-#[cfg(target_os = "linux")]
-#[path = "inotify.rs"]
-mod notifications;
-#[cfg(not(target_os = "linux"))]
-#[path = "none.rs"]
-mod notifications;
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use emendate_os::Notifications;
+
 use crate::database::identity;
-#[cfg(not(target_os = "linux"))]
-use notifications::NoNotifications as Notifications;
-#[cfg(target_os = "linux")]
-use notifications::Notifications;
 
 /// Longest wait between two checks of the directories: notifications miss changes by other machines, and a directory
 /// that was replaced has to be watched again.
