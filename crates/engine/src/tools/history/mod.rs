@@ -13,7 +13,7 @@ use crate::context::policy::Access;
 use crate::model::call_handle::CallPhase;
 use crate::model::hunk_numbers::{HUNK_CONTEXT_LINES, HunkNumbers, several_files};
 use crate::model::raw_path;
-use crate::model::reply::Answer;
+use crate::model::reply::{Answer, counted};
 use crate::model::reply_limits::{FileBudget, LISTED_FILES_MAX, ReplyLimits, note_part};
 use crate::pipeline::report::rendered::files_data;
 use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
@@ -276,7 +276,9 @@ fn compare_operations(call: Call<'_>, from: &str, to: &str, path: Option<&SafePa
     let changed: Vec<FileChange> = changed.into_iter().map(|(_, file)| file).collect();
     let mut answer = differences(call, root, &changed, part, None, none.to_owned())?;
     if elsewhere > 0 {
-        let _ = writeln!(answer.text, "{elsewhere} files of other roots differ, too: name one with file_path.");
+        let verb = if elsewhere == 1 { "differs" } else { "differ" };
+        let elsewhere = counted(elsewhere, "file");
+        let _ = writeln!(answer.text, "{elsewhere} of other roots {verb}, too: name one with file_path.");
     }
     Ok(answer)
 }

@@ -10,7 +10,7 @@ use crate::context::config::OutsideChanges;
 use crate::context::history_stores::{key, log_path};
 use crate::context::{Context, policy};
 use crate::model::call_handle::CallPhase;
-use crate::model::reply::Answer;
+use crate::model::reply::{Answer, counted};
 use crate::model::reply_limits::LISTED_FILES_MAX;
 use crate::pipeline::report::rendered::files_data;
 use crate::session::in_doubt::{current_side, resolve_all_in_doubt};
@@ -108,13 +108,14 @@ pub(crate) fn snapshot(call: Call<'_>, input: Value) -> Result<Answer> {
 fn describe(context: &Context, root: usize, taken: &RootSnapshot, dry_run: bool) -> String {
     let name = context.root_path(root).map(emendate_fs::shown).unwrap_or_default();
     let RootSnapshot { is_first, files, operations, changes, left_out, unstored } = taken;
+    let files = counted(*files, "file");
     let mut text = match (is_first, changes.len()) {
-        (true, 0) => format!("First snapshot of {name}: {files} files. Changes from now on will be found.\n"),
-        (_, 0) => format!("Snapshot of {name}: {files} files, none of them changed.\n"),
+        (true, 0) => format!("First snapshot of {name}: {files}. Changes from now on will be found.\n"),
+        (_, 0) => format!("Snapshot of {name}: {files}, none changed.\n"),
         (_, count) => {
             let by: Vec<String> = operations.iter().map(|id| format!("operation {id}")).collect();
             let by = if dry_run { "nothing is recorded".to_owned() } else { by.join(", ") };
-            format!("Snapshot of {name}: {files} files, {count} changed ({by}).\n")
+            format!("Snapshot of {name}: {files}, {count} changed ({by}).\n")
         }
     };
     for file in changes.iter().take(LISTED_FILES_MAX) {

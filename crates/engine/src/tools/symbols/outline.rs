@@ -6,7 +6,7 @@ use crate::context::syntax::{language, symbol_json, unfit};
 use crate::context::{LoadedFile, walk};
 use crate::model::call_handle::CallPhase;
 use crate::model::raw_path::{self, RawPath};
-use crate::model::reply::Answer;
+use crate::model::reply::{Answer, counted};
 use crate::session::suggest::file_not_found;
 use crate::tools::aliases::{FILE_NAMES, alias};
 use crate::tools::outputs::SYMBOLS_AND_PROBLEMS;
@@ -170,7 +170,7 @@ fn notes_of_directory(is_cut: bool, unread: usize, is_empty: bool) -> Vec<String
         ));
     }
     if unread > 0 {
-        notes.push(format!("Not listed: {unread} files that could not be read or parsed."));
+        notes.push(format!("Not listed: {} that could not be read or parsed.", counted(unread, "file")));
     }
     if is_empty {
         notes.push("There are no symbols in files of a known language here.".to_owned());
