@@ -1,7 +1,7 @@
 // emendate: the engine in Node. Calls run on threads of Node's pool and return promises.
 import { fileURLToPath } from 'node:url'
 import { CallError, ContentError, errorOf } from './errors.js'
-import { FOR_PROFILE, native } from './loader.js'
+import { DECODED_TEXT, FOR_PROFILE, native } from './loader.js'
 import { encoded, entries, opened, requireWellFormed, textFunctions } from './text.js'
 
 export { AppliedFiles, TextDiff } from './text.js'
@@ -236,10 +236,15 @@ export class Session {
     return this.#with({ profile })
   }
 
+  /** The decoded text of a file, which does not count as read; `null` if there is none. For adapters. */
+  [DECODED_TEXT](path) {
+    return this.#run('text', { path: named(path) })
+  }
+
   async #run(method, input, signal = this.#signal) {
     const [rules, json] = [encoded(this.#rules), encoded(input)]
     const work = () => run(handle => this.#native.run(rules, method, json, handle), signal)
-    return this.#queues.run(this.name, method === 'read', work)
+    return this.#queues.run(this.name, method === 'read' || method === 'text', work)
   }
 
   async read(path, { start, end, encoding, signal } = {}) {

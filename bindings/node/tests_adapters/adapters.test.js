@@ -186,6 +186,24 @@ test('Anthropic: a view ends where the model was told', async () => {
   assert.ok(view.includes('     2\tabc') && !view.includes('     3\tabc') && view.includes('view_range [3, 9]'))
 })
 
+test('Anthropic: the limit of a view counts characters of the text in any encoding', async () => {
+  const lines = end => `\u00e4bcd\u{1f600}fghij${end}`.repeat(9)
+  const files = {
+    a: lines('\n'),
+    b: lines('\r\n'),
+    c: Buffer.from(`\ufeff${lines('\n')}`),
+    d: Buffer.from(`\ufeff${lines('\r\n')}`, 'utf16le'),
+    e: Buffer.from('\u00e4bcd\u00e9fghij\n'.repeat(9), 'latin1'),
+  }
+  const workspace = await Workspace.inMemory(files)
+  for (const name of Object.keys(files)) {
+    const view = await textEditor(workspace.session(), { maxCharacters: 50 }).run({ command: 'view', path: `/${name}` })
+    assert.ok(view.includes('     2\t\u00e4bc') && !view.includes('     3\t') && view.includes('view_range [3, 9]'), view)
+    const whole = await textEditor(workspace.session(), { maxCharacters: 18 * 9 }).run({ command: 'view', path: `/${name}` })
+    assert.ok(whole.includes('     9\t\u00e4bc') && !whole.includes('not shown'), whole)
+  }
+})
+
 test('OpenAI: a rule that asks interrupts the run', async () => {
   const input = { file_path: '/a.toml', old_string: '1', new_string: '2' }
   const operation = { type: 'update_file', path: 'a.toml', diff: '@@\n-a = 1\n+a = 2\n' }

@@ -304,6 +304,13 @@ class Session:
         """
         return self._native.read(path, start, end, encoding)
 
+    def _text(self, path: Path) -> str | None:
+        """Returns the decoded text of a file, with `\\n` line ends, without recording it as read; `None` if there is none.
+
+        Raises `EmendError`, also for a file that is not a text.
+        """
+        return self._native.text(path)
+
     def edit(
         self, path: Path, old: str, new: str, *, replace_all: bool = False, **options: Unpack[ChangeOptions]
     ) -> ChangeOutcome:
