@@ -1,5 +1,6 @@
 // deepagents: a backend.
-import { FOR_PROFILE } from '../loader.js'
+import { posix } from 'node:path'
+import { DECODED_TEXT, FOR_PROFILE } from '../loader.js'
 import { FORMAT, patchOf, requireWhole } from './patches.js'
 import { shown, shownError } from './paths.js'
 
@@ -67,10 +68,10 @@ export class EmendBackend {
     if (reply.error !== null) throw reply.error
     const matches = []
     for (const { filePath, hits } of reply.data.files ?? []) {
-      const content = (await this.#session.workspace.readBytes(filePath)) ?? Buffer.alloc(0)
-      const lines = content.toString().split('\n')
+      // Hits are lines of the decoded text.
+      const lines = ((await this.#session[DECODED_TEXT](filePath)) ?? '').split('\n')
       for (const line of hits.filter(line => line <= lines.length)) {
-        matches.push({ path: shown(filePath, this.#root, ''), line, text: lines[line - 1].replace(/\r$/, '') })
+        matches.push({ path: shown(filePath, this.#root, ''), line, text: lines[line - 1] })
       }
     }
     const kept = maxCount == null ? matches : matches.slice(0, maxCount)

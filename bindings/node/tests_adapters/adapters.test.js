@@ -204,6 +204,16 @@ test('Anthropic: the limit of a view counts characters of the text in any encodi
   }
 })
 
+test('deepagents: a search finds and shows the text in any encoding', async () => {
+  const text = 'one\r\nzw\u00f6lf K\u00f6rbe\r\n'
+  const utf16 = Buffer.from(`\ufeff${text}`, 'utf16le')
+  const files = { a: text, b: `\ufeff${text}`, c: utf16, d: Buffer.from(text, 'latin1') }
+  const backend = new EmendBackend((await Workspace.inMemory(files)).session())
+  const found = (await backend.grep('\u00f6lf K\u00f6')).matches
+  assert.deepEqual(found.map(({ path }) => path).sort(), ['/a', '/b', '/c', '/d'])
+  assert.deepEqual(new Set(found.map(({ line, text }) => `${line} ${text}`)), new Set(['2 zw\u00f6lf K\u00f6rbe']))
+})
+
 test('OpenAI: a rule that asks interrupts the run', async () => {
   const input = { file_path: '/a.toml', old_string: '1', new_string: '2' }
   const operation = { type: 'update_file', path: 'a.toml', diff: '@@\n-a = 1\n+a = 2\n' }

@@ -103,6 +103,19 @@ def test_advice_of_the_backend_names_tools_of_the_agent(tmp_path: Any) -> None:
     assert str(tmp_path) not in "".join(texts)
 
 
+def test_the_backend_searches_the_text_in_any_encoding(tmp_path: Any) -> None:
+    text = "one\r\nzwölf Körbe\r\nthree\r\n"
+    encodings = ["utf-8", "utf-8-sig", "utf-16", "latin-1"]
+    for name in encodings:
+        (tmp_path / name).write_bytes(text.encode(name))
+    backend = EmendBackend(Workspace(tmp_path).session())
+    found = backend.grep("ölf Kö").matches or []
+    assert sorted(match["path"] for match in found) == sorted(f"/{name}" for name in encodings)
+    assert {(match["line"], match["text"]) for match in found} == {(2, "zwölf Körbe")}
+    first = backend.grep("one").matches or []
+    assert len(first) == 4 and {(match["line"], match["text"]) for match in first} == {(1, "one")}
+
+
 def test_the_backend_answers_as_the_one_for_files(tmp_path: Any) -> None:
     (tmp_path / "sub").mkdir()
     files = {"a.py": "one\ntwo\nthree\n", "sub/b.py": "two\n", "sub/c.txt": "two\ntwo\n", "empty": ""}

@@ -101,18 +101,17 @@ class EmendBackend(BackendProtocol):
         reply = self._session.call("grep", input, profile=_PROFILE)
         if reply.error is not None:
             return GrepResult(error=self._shown(reply.error))
-        matches = [match for file in reply.data.get("files", []) for match in self._matches(file)]
+        try:
+            matches = [match for file in reply.data.get("files", []) for match in self._matches(file)]
+        except EmendError as error:
+            return GrepResult(error=self._shown(error))
         return GrepResult(matches=matches[:max_count], truncated=bool(reply.data.get("truncated")))
 
     def _matches(self, file: dict[str, Any]) -> list[GrepMatch]:
-        content = self._session.workspace.read_bytes(file["filePath"]) or b""
-        lines = content.decode(errors="replace").split("\n")
+        # Hits are lines of the decoded text.
+        lines = (self._session._text(file["filePath"]) or "").split("\n")  # pyright: ignore[reportPrivateUsage]
         name = shown(file["filePath"], self._root, "")
-        return [
-            GrepMatch(path=name, line=line, text=lines[line - 1].removesuffix("\r"))
-            for line in file["hits"]
-            if line <= len(lines)
-        ]
+        return [GrepMatch(path=name, line=line, text=lines[line - 1]) for line in file["hits"] if line <= len(lines)]
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """Reads lines; they count as read."""
