@@ -214,6 +214,29 @@ test('deepagents: a search finds and shows the text in any encoding', async () =
   assert.deepEqual(new Set(found.map(({ line, text }) => `${line} ${text}`)), new Set(['2 zw\u00f6lf K\u00f6rbe']))
 })
 
+test('deepagents: an upload is never converted', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'emendate-'))
+  const backend = new EmendBackend((await Workspace.open(directory)).session())
+  const file = join(directory, 'a.txt')
+  const pairs = [
+    ['a\r\nb\r\n', 'a\nc\n'],
+    ['a\nb\n', 'a\r\nc\r\n'],
+    ['a\nb\r\nc\n', 'a\nc\n'],
+    ['\ufeffa\n', 'b\n'],
+    [Buffer.from('\ufeff\u00e4\n', 'utf16le'), '\u00f6\n'],
+    [Buffer.from('zw\u00f6lf K\u00f6rbe\n', 'latin1'), 'elf K\u00f6rbe\n'],
+  ]
+  for (const [before, after] of pairs) {
+    await writeFile(file, before)
+    const upload = async content => (await backend.uploadFiles([['/a.txt', Buffer.from(content)]]))[0].error
+    assert.equal(await upload(after), 'permission_denied')
+    assert.deepEqual(await readFile(file), Buffer.from(before))
+    await writeFile(file, 'x')
+    assert.equal(await upload(after), null)
+    assert.deepEqual(await readFile(file), Buffer.from(after))
+  }
+})
+
 test('OpenAI: a rule that asks interrupts the run', async () => {
   const input = { file_path: '/a.toml', old_string: '1', new_string: '2' }
   const operation = { type: 'update_file', path: 'a.toml', diff: '@@\n-a = 1\n+a = 2\n' }

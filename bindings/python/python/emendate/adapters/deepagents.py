@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import posixpath
+import re
 from typing import Any
 
 from deepagents.backends.protocol import (
@@ -39,6 +41,23 @@ def _check(text: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise half_of_a_character() from None
+
+
+_MARK = b"\xef\xbb\xbf"
+
+
+def _converted(before: bytes, after: bytes) -> str | None:
+    """What of a file a write of other bytes would keep, so that the file would not have these bytes; `None` if nothing."""
+    if before == after:
+        return None
+    try:
+        before.decode()
+    except UnicodeDecodeError:
+        return "another encoding"
+    if before.startswith(_MARK) != after.startswith(_MARK):
+        return "a byte order mark" if before.startswith(_MARK) else "no byte order mark"
+    ends = [set(re.findall(rb"\r\n|\n|\r", content)) for content in (before, after)]
+    return "other line ends" if all(ends) and len(ends[0] | ends[1]) > 1 else None
 
 
 class EmendBackend(BackendProtocol):
@@ -182,7 +201,10 @@ class EmendBackend(BackendProtocol):
             return False
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """Writes files of the program; texts in UTF-8 only."""
+        """Writes files of the program; texts in UTF-8 only.
+
+        A file in whose encoding or line ends its new content would be converted is not replaced.
+        """
         return [FileUploadResponse(path=path, error=self._upload(path, content)) for path, content in files]
 
     def _upload(self, path: str, content: bytes) -> str | None:
@@ -191,6 +213,9 @@ class EmendBackend(BackendProtocol):
             text = content.decode()
             if self._is_file(full):
                 self._session.read(full)
+                before = self._session.workspace.read_bytes(full)
+                if before is not None and (why := _converted(before, content)):
+                    return f"{path} has {why}, and the upload would be converted. Delete the file first to replace it."
             self._session.write(full, text)
         except UnicodeDecodeError:
             return "The file is not UTF-8."
