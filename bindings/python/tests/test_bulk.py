@@ -291,6 +291,14 @@ def test_missing_data_have_no_reward() -> None:
     assert rewards.compute_score("", block("b", "c"), None, {"before": "b\n"})["score"] == 0.0
 
 
+def test_a_row_with_a_format_that_does_not_exist_has_no_reward() -> None:
+    good = {"before": "b\n", "edit": block("b", "c"), "expected": "c\n", "format": "search_replace"}
+    given = [good, {**good, "format": "nope"}, {**good, "format": None}, {**good, "edit": "?"}]
+    made = pa.record_batch(bulk.reward_many(pa.RecordBatch.from_pylist(given), format_column="format")).to_pylist()
+    assert [row["reward"] for row in made] == [1.0, None, 1.0, 0.0]
+    assert [row["code"] for row in made] == [None, "call.invalid", None, "edit.unparsable"]
+
+
 ODD: list[Any] = [None, 3, b"b\n", ["b\n"], {"text": "b\n"}]
 
 

@@ -90,7 +90,8 @@ fn a_second_run_of_the_same_output_is_refused() {
 fn rows_without_data_have_no_reward() {
     let workspace = TestWorkspace::new();
     let row = json!({ "before": "one\n", "edit": EDIT });
-    workspace.put("in", [lines(&[row]), "not JSON\n".into()].concat());
+    let no_format = json!({ "before": "two\n", "edit": EDIT, "expected": "2\n", "format": "nope" });
+    workspace.put("in", [lines(&[row, no_format]), "not JSON\n".into()].concat());
     workspace.run(&["bulk", "in", "-o", "out", "--do", "reward"]).exits(0);
     for row in results(&workspace, "out") {
         assert_eq!((&row["reward"], &row["code"]), (&json!(null), &json!("call.invalid")));

@@ -344,9 +344,11 @@ impl BulkRow {
 
 /// Returns the expected text, which is empty if the measure does not compare with one, and the path.
 ///
-/// Errors: those of cells that belong to the data and not to the edit: also that of the text before.
+/// Errors: those of cells that belong to the data and not to the edit: also those of the text before, and of a format
+/// that does not exist.
 fn reward_data<'a>(inputs: &BulkInputs<'a>, rule: &RewardRule) -> Result<(&'a str, Option<&'a str>)> {
     required_text(inputs.before, "before")?;
+    optional_text(inputs.format)?.map(requested_text_format).transpose()?;
     let expected = if rule.measure.compares() { required_text(inputs.expected, "expected")? } else { "" };
     Ok((expected, optional_text(inputs.path)?))
 }
