@@ -299,6 +299,20 @@ def test_a_row_with_a_format_that_does_not_exist_has_no_reward() -> None:
     assert [row["code"] for row in made] == [None, "call.invalid", None, "edit.unparsable"]
 
 
+@pytest.mark.parametrize("double", ["before", "edit", "path"])
+def test_two_columns_of_one_name_are_a_mistake(double: str) -> None:
+    names = ["before", "edit", "path", double]
+    columns = [pa.array([text]) for text in ("a\n", block("a", "b"), "a.txt", "other")]
+    batch = pa.record_batch(columns, names=names)
+    for given in (batch, pa.Table.from_batches([batch])):
+        with pytest.raises(errors.CallError, match=f"two columns `{double}`") as raised:
+            bulk.apply_many(given, path="path")
+        assert raised.value.code == "call.invalid"
+    # One that is not read does not matter.
+    twice = pa.record_batch([*columns[:3], *columns[:1] * 2], names=[*names[:3], "other", "other"])
+    assert pa.record_batch(bulk.apply_many(twice))["after"].to_pylist() == ["b\n"]
+
+
 ODD: list[Any] = [None, 3, b"b\n", ["b\n"], {"text": "b\n"}]
 
 
