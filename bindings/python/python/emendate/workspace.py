@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from emendate import _emendate
 from emendate._emendate import ChangeOutcome, NativeHandle, NativeSession, NativeWorkspace, ReadOutcome, UndoOutcome
+from emendate.errors import error_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -412,7 +413,10 @@ class Session:
 
         Raises `EmendError` with `call.invalid` for a name that no profile has.
         """
-        given = input if isinstance(input, str) else json.dumps(input)
+        try:
+            given = input if isinstance(input, str) else json.dumps(input, default=_plain)
+        except RecursionError:
+            return _too_deep()
         try:
             made = self._native.call(tool, given, profile)
         except UnicodeEncodeError:
@@ -442,6 +446,19 @@ class Session:
 
     def __repr__(self) -> str:
         return f"Session({self.name!r})"
+
+
+def _plain(value: object) -> dict[Any, Any]:
+    """A mapping that JSON does not know, as a `dict`."""
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[Any, Any]", value))
+    raise TypeError(f"a `{type(value).__name__}` is no value of JSON")
+
+
+def _too_deep() -> Reply:
+    """The reply to an input that is nested too deeply to become JSON."""
+    error = error_of("call.invalid", "The input is nested too deeply.", "", "Send the fields that the tool has.", "{}")
+    return Reply(False, str(error), {}, error)
 
 
 def _escaped(text: str) -> str:
