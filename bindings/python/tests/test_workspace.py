@@ -232,6 +232,11 @@ def test_an_input_that_is_nested_too_deeply_is_an_error_of_the_reply() -> None:
     assert "nested too deeply" in reply.text and "Next: " in reply.text
 
 
+def test_a_field_named_self_is_a_field() -> None:
+    (read,) = [tool for tool in Workspace(memory={"a.py": "x\n"}).session().tools() if tool.name == "read"]
+    assert "self" in read(**{"file_path": "/a.py", "self": 1})
+
+
 def test_a_profile_has_no_other_tools() -> None:
     workspace = Workspace(memory={"a.py": "x\n"})
     session = workspace.session(unread="allow")

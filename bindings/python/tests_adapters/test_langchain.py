@@ -103,6 +103,12 @@ def test_advice_of_the_backend_names_tools_of_the_agent(tmp_path: Any) -> None:
     assert str(tmp_path) not in "".join(texts)
 
 
+def test_a_field_named_self_is_a_field() -> None:
+    edit = next(tool for tool in tools(Workspace(memory={"a.toml": "x = 1\n"}).session()) if tool.name == "edit")
+    said = edit.invoke({"type": "tool_call", "id": "1", "name": "edit", "args": {**EDIT, "self": 1}})
+    assert said.status == "error" and "self" in said.content
+
+
 def test_the_backend_searches_the_text_in_any_encoding(tmp_path: Any) -> None:
     text = "one\r\nzwölf Körbe\r\nthree\r\n"
     encodings = ["utf-8", "utf-8-sig", "utf-16", "latin-1"]

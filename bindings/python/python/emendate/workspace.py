@@ -164,7 +164,7 @@ class Tool:
     call: Callable[[Mapping[str, Any] | str], Reply] = field(repr=False)
     """Calls the tool with its input, as an object or as JSON. Never raises for what a model sent."""
 
-    def __call__(self, **arguments: Any) -> str:
+    def __call__(self, /, **arguments: Any) -> str:
         return self.call(arguments).text
 
 
