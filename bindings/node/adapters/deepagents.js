@@ -49,7 +49,7 @@ export class EmendBackend {
     const input = { path: this.#path(path), hidden: true, no_ignore: true, limit: LISTED_MAX, ...fields }
     const reply = await this.#session.call('ls', input, { profile: PROFILE })
     if (reply.error !== null) throw reply.error
-    const base = `/${path.replace(/^\/+|\/+$/g, '')}`.replace(/\/$/, '')
+    const base = posix.normalize(`/${path.replace(/^\/+|\/+$/g, '')}`).replace(/\/$/, '')
     return { paths: reply.data.entries.map(entry => `${base}/${entry}`), truncated: Boolean(reply.data.truncated) }
   }
 

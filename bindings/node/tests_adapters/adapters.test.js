@@ -237,6 +237,13 @@ test('deepagents: an upload is never converted', async () => {
   }
 })
 
+test('deepagents: a directory has one name', async () => {
+  const backend = new EmendBackend((await Workspace.inMemory({ 'a.txt': 'x\n' })).session())
+  for (const path of ['.', './', '/.', '/', '']) {
+    assert.deepEqual((await backend.ls(path)).files, [{ path: '/a.txt', is_dir: false }], path)
+  }
+})
+
 test('OpenAI: a rule that asks interrupts the run', async () => {
   const input = { file_path: '/a.toml', old_string: '1', new_string: '2' }
   const operation = { type: 'update_file', path: 'a.toml', diff: '@@\n-a = 1\n+a = 2\n' }

@@ -154,6 +154,16 @@ def test_an_upload_of_the_same_form_replaces_a_file(ends: str, tmp_path: Any) ->
         assert (tmp_path / "a.txt").read_bytes() == text.encode()
 
 
+def test_a_directory_has_one_name(tmp_path: Any) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("a.txt", "sub/b.txt"):
+        (tmp_path / name).write_text("x\n")
+    backend = EmendBackend(Workspace(tmp_path).session())
+    for path in (".", "./", "/.", "/", ""):
+        assert sorted(entry["path"] for entry in backend.ls(path).entries or []) == ["/a.txt", "/sub/"]
+    assert [entry["path"] for entry in backend.ls("./sub").entries or []] == ["/sub/b.txt"]
+
+
 def test_the_backend_answers_as_the_one_for_files(tmp_path: Any) -> None:
     (tmp_path / "sub").mkdir()
     files = {"a.py": "one\ntwo\nthree\n", "sub/b.py": "two\n", "sub/c.txt": "two\ntwo\n", "empty": ""}

@@ -84,7 +84,7 @@ class EmendBackend(BackendProtocol):
         reply = self._session.call("ls", input, profile=_PROFILE)
         if reply.error is not None:
             raise reply.error
-        base = "/" + path.strip("/")
+        base = posixpath.normpath("/" + path.strip("/"))
         return [f"{base.rstrip('/')}/{entry}" for entry in reply.data["entries"]], bool(reply.data.get("truncated"))
 
     def ls(self, path: str) -> LsResult:
