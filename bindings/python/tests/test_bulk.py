@@ -99,6 +99,19 @@ def test_all_columns() -> None:
     assert bad["code"] == "edit.unparsable" and bad["message"] and bad["next"] and bad["spans"] is None
 
 
+def test_an_empty_path_is_none() -> None:
+    row = {"before": "a\nb\n", "edit": block("b", "c"), "after": "a\nc\n"}
+    batch = pa.RecordBatch.from_pylist([{**row, "path": path} for path in ("", None)])
+    calls: list[Any] = [
+        lambda: bulk.apply_many(batch, path="path", columns=["ok", "after", "diff"]),
+        lambda: bulk.diff_many(batch, path="path"),
+        lambda: bulk.convert_many(batch, "unified_diff", path="path"),
+    ]
+    for call in calls:
+        empty, missing = pa.record_batch(call()).to_pylist()
+        assert empty["ok"] and empty == missing
+
+
 def test_differences_and_conversions() -> None:
     batch = pa.RecordBatch.from_pylist([{"before": "a\n", "after": "b\n"}, {"before": "a\n", "after": "a\n"}])
     changed, same = pa.record_batch(bulk.diff_many(batch)).to_pylist()
