@@ -39,6 +39,10 @@ fn a_bad_row_has_a_code_and_stops_nothing() {
     assert!(ran.err.contains("7 rows, of which 5 failed"), "{ran:?}");
     assert!(ran.err.contains("call.invalid: 4 rows, the first in line 3: `before` is null in this row."), "{ran:?}");
     assert!(ran.err.contains("match.not_found: 1 row, in line 2: "), "{ran:?}");
+    workspace.run(&["bulk", "in", "-o", "reasons", "--columns", "message,next"]).exits(0);
+    let reasons = results(&workspace, "reasons").into_iter().skip(4).take(2).collect::<Vec<_>>();
+    assert_eq!(reasons[0]["message"], "Line 5, column 2: this is not JSON: expected ident.");
+    assert_eq!(reasons[1], json!({ "message": "Line 6 is empty.", "next": "Remove the line." }));
     assert!(ran.err.contains("`--columns ok,code,message,next`"), "{ran:?}");
     let with_messages = workspace.run(&["bulk", "in", "-o", "more", "--columns", "ok,message"]).exits(0);
     assert!(!with_messages.err.contains("--columns"), "{with_messages:?}");
