@@ -237,6 +237,14 @@ def test_a_field_named_self_is_a_field() -> None:
     assert "self" in read(**{"file_path": "/a.py", "self": 1})
 
 
+def test_outcomes_say_what_they_are() -> None:
+    session = Workspace(memory={"a.py": "x = 1\n"}).session(unread="allow")
+    done = session.edit("a.py", "x = 1", "x = 2")
+    assert repr(done.files[0].edits[0]) == "EditPlacement(edit=0, tier='exact', places=1)"
+    undone = session.undo()
+    assert repr(undone) == f"UndoOutcome(undone=('{done.operation}',), change={undone.change!r})"
+
+
 def test_a_profile_has_no_other_tools() -> None:
     workspace = Workspace(memory={"a.py": "x\n"})
     session = workspace.session(unread="allow")
