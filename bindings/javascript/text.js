@@ -10,8 +10,31 @@ export function opened(envelope) {
 
 /** Formats the input of a call. */
 export function encoded(input) {
-  requireWellFormed(input)
-  return JSON.stringify(input)
+  try {
+    requireWellFormed(input)
+    return JSON.stringify(input)
+  } catch (error) {
+    throw error instanceof RangeError ? errorOf(tooDeep) : error
+  }
+}
+
+/** The parts of the error for a value that is nested too deeply to become JSON. */
+export const tooDeep = Object.freeze({
+  code: 'call.invalid',
+  message: 'The input is nested too deeply.',
+  evidence: '',
+  next: 'Pass arguments of the types that the declarations of the package list.',
+  data: {},
+})
+
+/** True for what can have options by name. */
+export function isObject(value) {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Options as the engine reads them. What is no object becomes a text, which it refuses. */
+export function sent(options) {
+  return options === undefined || options === null || isObject(options) ? (options ?? undefined) : String(options)
 }
 
 /** Refuses a string with half of a surrogate pair, which would change on its way, anywhere in a value. */
@@ -107,6 +130,6 @@ export function textFunctions(call) {
       ),
     convert: (files, patch, to, options) =>
       call('convert', { files: entries(files), patch, to }, options, same),
-    similarity: (a, b, { by, ...options } = {}) => call('similarity', { a, b, by }, options, same),
+    similarity: (a, b, options) => call('similarity', { a, b }, options, same),
   }
 }

@@ -1,8 +1,8 @@
 // emendate: the engine in Node. Calls run on threads of Node's pool and return promises.
 import { fileURLToPath } from 'node:url'
 import { CallError, ContentError, errorOf } from './errors.js'
-import { FOR_PROFILE, native } from './loader.js'
-import { encoded, entries, opened, requireWellFormed, textFunctions } from './text.js'
+import { DECODED_TEXT, FOR_PROFILE, native } from './loader.js'
+import { encoded, entries, isObject, opened, requireWellFormed, sent, textFunctions, tooDeep } from './text.js'
 
 export { AppliedFiles, TextDiff } from './text.js'
 export { EmendError } from './errors.js'
@@ -35,8 +35,9 @@ function aborted(error, signal) {
   return Object.assign(error, { cause: signal.reason })
 }
 
-const functions = textFunctions(async (name, input, { signal, ...options } = {}, shape) => {
-  const json = encoded({ ...input, options })
+const functions = textFunctions(async (name, input, given, shape) => {
+  const { signal, ...options } = isObject(given) ? given : {}
+  const json = encoded({ ...input, options: isObject(given) ? options : sent(given) })
   return shape(await run(handle => native.callText(name, json, handle), signal))
 })
 
@@ -60,7 +61,7 @@ export function profiles() {
 /** The instructions of a profile for a model. */
 export function instructions(profile = 'default') {
   const row = JSON.parse(native.profileRows()).find(({ name }) => name === profile)
-  if (row === undefined) opened(native.toolRows(profile))
+  if (row === undefined) opened(native.toolRows(String(profile)))
   return row.instructions
 }
 
@@ -73,7 +74,42 @@ process.once('exit', () => {
 
 /** Returns a path of a string or of a URL with the scheme `file:`. */
 function named(path) {
-  return path instanceof URL ? fileURLToPath(path) : path
+  if (typeof path === 'string') return path
+  if (path instanceof URL) return fileURLToPath(path)
+  throw invalid(`A path is ${described(path)}.`, 'Pass a string, or a URL with the scheme file:.')
+}
+
+/** Names a value that is of another type than it should be. */
+function described(value) {
+  return value === null || value === undefined ? String(value) : `of the type ${typeof value}`
+}
+
+function invalid(message, next) {
+  return new CallError('call.invalid', message, '', next)
+}
+
+const CHANGE_OPTIONS = [
+  'tag', 'encoding', 'onStale', 'match', 'dryRun', 'partial', 'allowInvalid', 'irreversible', 'repeat', 'diff', 'signal',
+]
+const SESSION_OPTIONS = ['unread', 'onStale', 'dryRun', 'directory', 'irreversible']
+const APPLY_OPTIONS = ['format', 'directory', 'file', 'strip', 'reverse', 'overwrite', ...CHANGE_OPTIONS]
+const UNDO_OPTIONS = ['path', 'last', 'redo', 'anySession', 'dryRun', 'irreversible', 'diff', 'signal']
+
+/**
+ * Returns the options of a call; those that are null count as not given.
+ *
+ * Throws `call.invalid` for a name that is not one of `names`, and for what is no object.
+ */
+function optionsOf(call, given, names) {
+  const advice = `Use some of: ${names.join(', ')}.`
+  if (given !== undefined && given !== null && !isObject(given)) {
+    const what = Array.isArray(given) ? 'an array' : described(given)
+    throw invalid(`The options of \`${call}\` are no object, but ${what}.`, advice)
+  }
+  const options = Object.entries(given ?? {}).filter(([, value]) => value !== undefined && value !== null)
+  const unknown = options.find(([name]) => !names.includes(name))
+  if (unknown !== undefined) throw invalid(`\`${unknown[0]}\` is not an option of \`${call}\`.`, advice)
+  return Object.fromEntries(options)
 }
 
 /**
@@ -125,13 +161,15 @@ export class Workspace {
   }
 
   /** Opens a directory, or several. */
-  static async open(roots, { state, config } = {}) {
+  static async open(roots, options) {
+    const { state, config } = optionsOf('Workspace.open', options, ['state', 'config'])
     const all = (Array.isArray(roots) ? roots : [roots]).map(named)
     return Workspace.#opened({ roots: all, state: state === undefined ? undefined : named(state), config })
   }
 
   /** Opens files in memory, given by path; they are copied. */
-  static async inMemory(files = {}, { config } = {}) {
+  static async inMemory(files = {}, options) {
+    const { config } = optionsOf('Workspace.inMemory', options, ['config'])
     const memory = Object.entries(entries(files)).map(([path, content]) => {
       requireWellFormed(path)
       if (typeof content === 'string') requireWellFormed(content)
@@ -168,8 +206,8 @@ export class Workspace {
     return Object.fromEntries(this.#native.files().map(({ path, content }) => [path, content]))
   }
 
-  session(name, { unread, onStale, dryRun, directory, irreversible } = {}) {
-    const rules = { name: name ?? native.sessionName(), unread, onStale, dryRun, directory, irreversible }
+  session(name, options) {
+    const rules = { name: name ?? native.sessionName(), ...optionsOf('session', options, SESSION_OPTIONS) }
     return new Session(this, this.#native, rules, undefined, this.#queues)
   }
 
@@ -236,43 +274,63 @@ export class Session {
     return this.#with({ profile })
   }
 
+  /** The decoded text of a file, which does not count as read; `null` if there is none. For adapters. */
+  [DECODED_TEXT](path) {
+    return this.#run('text', { path: named(path) })
+  }
+
   async #run(method, input, signal = this.#signal) {
     const [rules, json] = [encoded(this.#rules), encoded(input)]
     const work = () => run(handle => this.#native.run(rules, method, json, handle), signal)
-    return this.#queues.run(this.name, method === 'read', work)
+    return this.#queues.run(this.name, method === 'read' || method === 'text', work)
   }
 
-  async read(path, { start, end, encoding, signal } = {}) {
+  async read(path, options) {
+    const { start, end, encoding, signal } = optionsOf('read', options, ['start', 'end', 'encoding', 'signal'])
     return this.#run('read', { path: named(path), start, end, encoding }, signal)
   }
 
-  async edit(path, old, replacement, { replaceAll, ...options } = {}) {
+  async edit(path, old, replacement, given) {
+    const { replaceAll, ...options } = optionsOf('edit', given, ['replaceAll', ...CHANGE_OPTIONS])
     return this.multiEdit(path, [{ old, new: replacement, replaceAll }], options)
   }
 
-  async multiEdit(path, edits, { signal, ...options } = {}) {
-    if (edits.length === 0) throw new CallError('call.invalid', '`edits` is empty.', '', 'Pass one edit or more.')
+  async multiEdit(path, edits, given) {
+    const { signal, ...options } = optionsOf('multiEdit', given, CHANGE_OPTIONS)
+    if (edits.length === 0) throw invalid('`edits` is empty.', 'Pass one edit or more.')
     const items = edits.map(edit => (Array.isArray(edit) ? { old: edit[0], new: edit[1] } : edit))
     return changed(await this.#run('edit', { path: named(path), edits: items, options }, signal))
   }
 
-  async write(path, text, { createNew, signal, ...options } = {}) {
+  async write(path, text, given) {
+    const { createNew, signal, ...options } = optionsOf('write', given, ['createNew', ...CHANGE_OPTIONS])
     return changed(await this.#run('write', { path: named(path), text, createNew, options }, signal))
   }
 
-  async apply(text, { format, directory, file, strip, reverse, overwrite, signal, ...options } = {}) {
+  async apply(text, given) {
+    const { format, directory, file, strip, reverse, overwrite, ...rest } = optionsOf('apply', given, APPLY_OPTIONS)
+    const { signal, ...options } = rest
     const input = { text, format, directory, file, strip, reverse, overwrite, options }
     return changed(await this.#run('apply', input, signal))
   }
 
-  async undo(operation, { path, signal, ...options } = {}) {
+  async undo(operation, given) {
+    const { path, signal, ...options } = optionsOf('undo', given, UNDO_OPTIONS)
     const input = { ...options, operation, path: path === undefined ? undefined : named(path) }
     const done = await this.#run('undo', input, signal)
     return { ...done, change: changed(done.change) }
   }
 
-  async call(tool, input, { profile, signal = this.#signal } = {}) {
-    const given = typeof input === 'string' ? input.replace(HALF_PAIR, escape) : JSON.stringify(input ?? {})
+  async call(tool, input, options) {
+    const { profile, signal = this.#signal } = optionsOf('call', options, ['profile', 'signal'])
+    if (typeof tool !== 'string') throw invalid(`The name of a tool is ${described(tool)}.`, 'Pass a string.')
+    let given
+    try {
+      given = typeof input === 'string' ? input.replace(HALF_PAIR, escape) : JSON.stringify(input ?? {})
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      return new Reply({ ok: false, text: String(errorOf(tooDeep)), error: tooDeep })
+    }
     const parts = await this.#run('call', { tool: tool.replace(HALF_PAIR, escape), input: given, profile }, signal)
     const reply = new Reply(parts)
     if (reply.code === 'call.cancelled' && signal?.aborted) throw aborted(reply.error, signal)
@@ -281,7 +339,7 @@ export class Session {
 
   tools(profile = 'default') {
     const tool = row => ({ ...row, call: (input, options) => this.call(row.name, input, { ...options, profile }) })
-    return opened(native.toolRows(profile)).map(tool)
+    return opened(native.toolRows(String(profile))).map(tool)
   }
 }
 

@@ -35,3 +35,6 @@ export const native = load()
 
 /** The name of a method of sessions for adapters: the session with errors that name the tools of a profile. */
 export const FOR_PROFILE = Symbol('forProfile')
+
+/** The name of a method of sessions for adapters: the decoded text of a file. */
+export const DECODED_TEXT = Symbol('decodedText')

@@ -1,14 +1,14 @@
 // @emendate/core: edits of text in Node, in workers and in browsers, as WebAssembly.
 import init, { initSync, __wbg_reset_state as reset, call as callModule } from './module.js'
 import { errorOf } from './errors.js'
-import { encoded, opened, textFunctions } from './text.js'
+import { encoded, opened, sent, textFunctions } from './text.js'
 
 export { AppliedFiles, TextDiff } from './text.js'
 export { EmendError } from './errors.js'
 export * as errors from './errors.js'
 
 function call(name, input, options, shape) {
-  const json = encoded(options === undefined ? input : { ...input, options })
+  const json = encoded({ ...input, options: sent(options) })
   let envelope
   try {
     envelope = callModule(name, json)

@@ -110,7 +110,7 @@ fn named_files(json: &str) -> Result<Value, Error> {
 struct PatchedText {
     text: String,
     patch: String,
-    options: Option<Map<String, Value>>,
+    options: Option<Value>,
 }
 
 fn apply(json: &str) -> Result<Value, Error> {
@@ -123,7 +123,7 @@ fn apply(json: &str) -> Result<Value, Error> {
 struct PatchedFiles {
     files: BTreeMap<String, String>,
     patch: String,
-    options: Option<Map<String, Value>>,
+    options: Option<Value>,
 }
 
 fn apply_files(json: &str) -> Result<Value, Error> {
@@ -137,7 +137,7 @@ struct Replacement {
     text: String,
     old: String,
     new: String,
-    options: Option<Map<String, Value>>,
+    options: Option<Value>,
 }
 
 fn edit(json: &str) -> Result<Value, Error> {
@@ -150,10 +150,12 @@ fn edit(json: &str) -> Result<Value, Error> {
 struct TextPair {
     before: String,
     after: String,
+    options: Option<Value>,
 }
 
 fn diff(json: &str) -> Result<Value, Error> {
-    let TextPair { before, after } = input("diff", json)?;
+    let TextPair { before, after, options } = input("diff", json)?;
+    TextOptions::parse("diff", OptionSet::Diff, options)?;
     let diff = emendate_core::diff(&before, &after)?;
     Ok(json!({
         "spans": offsets::spans(&before, &after, &diff.spans),
@@ -186,7 +188,7 @@ struct Conversion {
     files: BTreeMap<String, String>,
     patch: String,
     to: String,
-    options: Option<Map<String, Value>>,
+    options: Option<Value>,
 }
 
 fn convert(json: &str) -> Result<Value, Error> {
@@ -200,12 +202,13 @@ fn convert(json: &str) -> Result<Value, Error> {
 struct Comparison {
     a: String,
     b: String,
-    by: Option<String>,
+    options: Option<Value>,
 }
 
 fn similarity(json: &str) -> Result<Value, Error> {
-    let Comparison { a, b, by } = input("similarity", json)?;
-    let ratio = match by.as_deref().unwrap_or("characters") {
+    let Comparison { a, b, options } = input("similarity", json)?;
+    let options = TextOptions::parse("similarity", OptionSet::Similarity, options)?;
+    let ratio = match options.unit() {
         "characters" => emendate_core::similarity(&a, &b),
         "lines" => emendate_core::line_similarity(&a, &b),
         other => Err(Error::new(Code::CallInvalid, format!("Texts are not compared by `{other}`."))
@@ -236,6 +239,16 @@ mod tests {
         assert_eq!(refused["error"]["code"], "call.invalid");
         let next = refused["error"]["next"].as_str().unwrap();
         assert!(next.contains("placeholdersMeant") && !next.contains("replaceAll"), "{next}");
+        let refused = result("diff", &json!({ "before": "a", "after": "b", "options": { "by": "lines" } }));
+        assert_eq!(refused["error"]["next"], "Omit it; the function has no options.");
+    }
+
+    #[test]
+    fn options_that_are_no_object_are_refused_with_the_names_of_the_options() {
+        let refused = result("similarity", &json!({ "a": "a", "b": "b", "options": "lines" }));
+        assert_eq!(refused["error"]["code"], "call.invalid");
+        assert_eq!(refused["error"]["message"], "The options of `similarity` are \"lines\", and no object.");
+        assert_eq!(refused["error"]["next"], "Use one of: by.");
     }
 
     #[test]

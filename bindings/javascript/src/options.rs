@@ -11,6 +11,8 @@ pub(crate) enum OptionSet {
     ApplyFiles,
     Edit,
     Convert,
+    Diff,
+    Similarity,
 }
 
 impl OptionSet {
@@ -24,6 +26,16 @@ impl OptionSet {
             ],
             OptionSet::Edit => &["replaceAll", "path", "match", "placeholdersMeant", "maxBytes", "maxSteps"],
             OptionSet::Convert => &["format", "path", "match", "strip", "maxBytes", "maxSteps"],
+            OptionSet::Diff => &[],
+            OptionSet::Similarity => &["by"],
+        }
+    }
+
+    /// The next step for an option that is not one.
+    fn advice(self) -> String {
+        match self.names() {
+            [] => "Omit it; the function has no options.".to_owned(),
+            names => format!("Use one of: {}.", names.join(", ")),
         }
     }
 }
@@ -42,6 +54,7 @@ pub(crate) struct TextOptions {
     replace_all: bool,
     max_bytes: Option<usize>,
     max_steps: Option<u64>,
+    by: Option<String>,
     #[serde(skip)]
     matching: Matching,
 }
@@ -49,18 +62,22 @@ pub(crate) struct TextOptions {
 impl TextOptions {
     /// Reads the options of a function.
     ///
-    /// Errors: `call.invalid` for an option that the function lacks, and for a value that an option cannot have.
-    pub(crate) fn parse(
-        function: &str,
-        set: OptionSet,
-        given: Option<Map<String, Value>>,
-    ) -> Result<TextOptions, Error> {
-        let mut given = given.unwrap_or_default();
+    /// Errors: `call.invalid` for an option that the function lacks, for a value that an option cannot have, and for
+    /// options that are no object.
+    pub(crate) fn parse(function: &str, set: OptionSet, given: Option<Value>) -> Result<TextOptions, Error> {
+        let mut given = match given.unwrap_or_default() {
+            Value::Object(given) => given,
+            Value::Null => Map::new(),
+            other => {
+                let what = format!("The options of `{function}` are {other}, and no object.");
+                return Err(Error::new(Code::CallInvalid, what).next(set.advice()));
+            }
+        };
         given.retain(|_, value| !value.is_null());
         let names = set.names();
         if let Some(unknown) = given.keys().find(|name| !names.contains(&&***name)) {
             return Err(Error::new(Code::CallInvalid, format!("`{unknown}` is not an option of `{function}`."))
-                .next(format!("Use one of: {}.", names.join(", "))));
+                .next(set.advice()));
         }
         let mut options: TextOptions = serde_json::from_value(Value::Object(given)).map_err(|error| {
             Error::new(Code::CallInvalid, format!("An option of `{function}` is not valid: {error}."))
@@ -68,6 +85,11 @@ impl TextOptions {
         })?;
         options.matching = options.r#match.as_deref().map_or(Ok(Matching::Standard), Matching::from_name)?;
         Ok(options)
+    }
+
+    /// The unit in which texts are compared.
+    pub(crate) fn unit(&self) -> &str {
+        self.by.as_deref().unwrap_or("characters")
     }
 }
 

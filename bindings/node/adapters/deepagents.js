@@ -1,5 +1,6 @@
 // deepagents: a backend.
-import { FOR_PROFILE } from '../loader.js'
+import { posix } from 'node:path'
+import { DECODED_TEXT, FOR_PROFILE } from '../loader.js'
 import { FORMAT, patchOf, requireWhole } from './patches.js'
 import { shown, shownError } from './paths.js'
 
@@ -7,6 +8,17 @@ const LISTED_MAX = 100_000
 const READ_LINES_DEFAULT = 500
 // The profile with the names of the tools of deepagents.
 const PROFILE = 'deepagents'
+
+const lineEnds = text => new Set(text.match(/\r\n|\n|\r/g) ?? [])
+
+/** True if a write of other bytes would keep the encoding or the line ends of a file, so that it would not have these bytes. */
+function isConverted(before, after) {
+  if (before.equals(after)) return false
+  const [old, text] = [before.toString(), after.toString()]
+  if (!Buffer.from(old).equals(before) || old.startsWith('\ufeff') !== text.startsWith('\ufeff')) return true
+  const [had, has] = [lineEnds(old), lineEnds(text)]
+  return had.size > 0 && has.size > 0 && new Set([...had, ...has]).size > 1
+}
 
 /** The files of a session as a backend. Paths begin with `/`, which is the first directory of the workspace. */
 export class EmendBackend {
@@ -37,7 +49,7 @@ export class EmendBackend {
     const input = { path: this.#path(path), hidden: true, no_ignore: true, limit: LISTED_MAX, ...fields }
     const reply = await this.#session.call('ls', input, { profile: PROFILE })
     if (reply.error !== null) throw reply.error
-    const base = `/${path.replace(/^\/+|\/+$/g, '')}`.replace(/\/$/, '')
+    const base = posix.normalize(`/${path.replace(/^\/+|\/+$/g, '')}`).replace(/\/$/, '')
     return { paths: reply.data.entries.map(entry => `${base}/${entry}`), truncated: Boolean(reply.data.truncated) }
   }
 
@@ -67,10 +79,10 @@ export class EmendBackend {
     if (reply.error !== null) throw reply.error
     const matches = []
     for (const { filePath, hits } of reply.data.files ?? []) {
-      const content = (await this.#session.workspace.readBytes(filePath)) ?? Buffer.alloc(0)
-      const lines = content.toString().split('\n')
+      // Hits are lines of the decoded text.
+      const lines = ((await this.#session[DECODED_TEXT](filePath)) ?? '').split('\n')
       for (const line of hits.filter(line => line <= lines.length)) {
-        matches.push({ path: shown(filePath, this.#root, ''), line, text: lines[line - 1].replace(/\r$/, '') })
+        matches.push({ path: shown(filePath, this.#root, ''), line, text: lines[line - 1] })
       }
     }
     const kept = maxCount == null ? matches : matches.slice(0, maxCount)
@@ -147,14 +159,21 @@ export class EmendBackend {
     }
   }
 
-  /** Writes files of the program; texts in UTF-8 only. */
+  /**
+   * Writes files of the program; texts in UTF-8 only. A file in whose encoding or line ends its new content would be
+   * converted is not replaced.
+   */
   async uploadFiles(files) {
     const done = []
     for (const [path, content] of files) {
       const result = await this.#result(async () => {
         const full = this.#path(path)
         const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content)
-        if (await this.#isFile(full)) await this.#session.read(full)
+        if (await this.#isFile(full)) {
+          await this.#session.read(full)
+          const before = await this.#session.workspace.readBytes(full)
+          if (before !== null && isConverted(before, Buffer.from(content))) return { error: 'It would be converted.' }
+        }
         await this.#session.write(full, text)
         return { error: null }
       }).catch(() => ({ error: 'invalid_path' }))

@@ -1,4 +1,5 @@
 // Views that end where a model was told that they do.
+import { DECODED_TEXT } from '../loader.js'
 
 // A number, and the tab behind it.
 const NUMBER_CHARACTERS = 7
@@ -7,8 +8,7 @@ const isRange = given => Array.isArray(given) && given.length === 2 && given.eve
 
 async function textOf(session, path) {
   try {
-    const content = await session.workspace.readBytes(path)
-    return content === null ? undefined : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content)
+    return (await session[DECODED_TEXT](path)) ?? undefined
   } catch {
     return undefined
   }
@@ -28,7 +28,7 @@ export async function viewWindow(session, input, maxCharacters) {
   const last = range[1] < 0 ? lines.length : Math.min(range[1], lines.length)
   let [room, shown] = [maxCharacters, 0]
   for (const line of lines.slice(start - 1, last)) {
-    room -= line.length + NUMBER_CHARACTERS + 1
+    room -= [...line].length + NUMBER_CHARACTERS + 1
     if (room < 0) {
       // One line is always shown: there is no smaller view.
       const end = start + Math.max(shown, 1) - 1

@@ -82,6 +82,7 @@ pub(crate) fn run(workspace: &Workspace, session: &Session, method: &str, json: 
     match method {
         "call" => call(workspace, session.caller(), &input(method, json)?),
         "read" => read(session, input(method, json)?),
+        "text" => input::<TextInput>(method, json).and_then(|given| session.text(given.path)).map(Value::from),
         "edit" => edit(session, input(method, json)?),
         "write" => write(session, input(method, json)?),
         "apply" => apply(session, input(method, json)?),
@@ -109,6 +110,12 @@ fn read(session: &Session, given: ReadInput) -> Result<Value, Error> {
         call = call.encoding(label);
     }
     call.run().map(|read| placed(&read))
+}
+
+/// The file whose decoded text is wanted.
+#[derive(Deserialize)]
+struct TextInput {
+    path: PathBuf,
 }
 
 /// One replacement of an edit.

@@ -51,6 +51,33 @@ test('errors have classes and fields', async () => {
   assert.ok(String(error).includes(error.message) && String(error).includes(error.next))
 })
 
+/** Lists in lists. */
+function nested(depth) {
+  let value = []
+  for (let level = 1; level < depth; level += 1) value = [value]
+  return value
+}
+
+test('options with other names, and what is no object, are refused with the names of the options', async () => {
+  const calls = [
+    [options => emendate.apply('a', 'b', options), /format, path/],
+    [options => emendate.applyFiles({}, 'b', options), /overwrite/],
+    [options => emendate.edit('a', 'a', 'b', options), /replaceAll/],
+    [options => emendate.convert({}, 'a', 'unified_diff', options), /strip/],
+    [options => emendate.similarity('a', 'b', options), /by/],
+    [options => emendate.diff('a', 'b', options), /no options/],
+  ]
+  for (const [call, names] of calls) {
+    for (const options of [{ fromat: 'unified_diff' }, 'unified_diff', 5, true, ['format'], () => {}]) {
+      const error = await call(options).catch(error => error)
+      assert.deepEqual([error.code, names.test(error.next)], ['call.invalid', true], `${call} ${options}: ${error}`)
+    }
+  }
+  assert.equal((await emendate.edit('a', 'a', 'b', null)).text, 'b')
+  assert.equal((await emendate.edit('a', 'a', 'b', { replaceAll: null })).text, 'b')
+  assert.equal(await emendate.similarity('a\nb\n', 'a\nc\n', { by: 'lines' }), 0.5)
+})
+
 test('mistakes of a program are refused', async () => {
   for (const call of [
     // Functions: a promise that fails before the test waits for it ends the test.
@@ -58,6 +85,7 @@ test('mistakes of a program are refused', async () => {
     () => emendate.edit('a', 'a', 'b', { match: 'loose' }),
     () => emendate.edit(1, 'a', 'b'),
     () => emendate.apply('a', 'b', { format: 'nonsense' }),
+    () => emendate.edit(nested(20_000), 'a', 'b'),
   ]) {
     await assert.rejects(call, { code: 'call.invalid' })
   }

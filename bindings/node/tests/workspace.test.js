@@ -222,6 +222,37 @@ test('what a model sends never rejects', async () => {
   assert.equal((await session.call('nothing', {})).code, 'call.unknown_tool')
   assert.equal((await session.call('edit', '{"a": "\ud800"}')).code, 'call.invalid')
   assert.equal((await session.call('edit', { file_path: '\udc00' })).code, 'call.invalid')
+  let nested = []
+  for (let level = 0; level < 20_000; level += 1) nested = [nested]
+  const deep = await session.call('edit', { file_path: nested })
+  assert.deepEqual([deep.ok, deep.code, deep.text.includes('nested too deeply')], [false, 'call.invalid', true])
+})
+
+test('options with other names, and what is no object, are refused with the names of the options', async () => {
+  const workspace = await Workspace.inMemory({ 'a.py': 'x\n' })
+  const session = workspace.session('agent', { unread: 'allow' })
+  const calls = [
+    [options => Workspace.open('/', options), /state, config/],
+    [options => Workspace.inMemory({}, options), /config/],
+    [async options => workspace.session('a', options), /unread, onStale/],
+    [options => session.read('a.py', options), /start, end/],
+    [options => session.edit('a.py', 'x', 'y', options), /replaceAll, tag/],
+    [options => session.multiEdit('a.py', [['x', 'y']], options), /tag, encoding/],
+    [options => session.write('a.py', 'y', options), /createNew, tag/],
+    [options => session.apply('x', options), /format, directory/],
+    [options => session.undo(undefined, options), /path, last/],
+    [options => session.call('read', { file_path: '/a.py' }, options), /profile, signal/],
+  ]
+  for (const [call, names] of calls) {
+    for (const options of [{ fromat: 'x' }, 'x', 5, true, ['x'], () => {}]) {
+      const error = await call(options).catch(error => error)
+      assert.deepEqual([error.code, names.test(error.next)], ['call.invalid', true], `${call} ${options}: ${error}`)
+    }
+  }
+  assert.equal(await workspace.readText('a.py'), 'x\n')
+  await session.edit('a.py', 'x', 'y', { dryRun: null, tag: null })
+  await workspace.session('agent', { unread: 'allow', dryRun: null }).edit('a.py', 'y', 'z', null)
+  assert.equal(await workspace.readText('a.py'), 'z\n')
 })
 
 test('mistakes of a program are refused', async () => {
@@ -237,7 +268,13 @@ test('mistakes of a program are refused', async () => {
     () => Workspace.open([]),
     () => Workspace.open('/', { config: '[nonsense' }),
     async () => session.tools('nothing'),
+    async () => session.tools(null),
     async () => instructions('nothing'),
+    async () => instructions(null),
+    () => workspace.readBytes(),
+    () => session.read(5),
+    () => session.call(null, {}),
+    () => Workspace.open(),
   ]
   for (const call of invalid) await assert.rejects(call, { code: 'call.invalid' }, String(call))
   await assert.rejects(Workspace.open('/nothing/here'), errors.EmendError)

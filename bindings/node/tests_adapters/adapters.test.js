@@ -186,6 +186,64 @@ test('Anthropic: a view ends where the model was told', async () => {
   assert.ok(view.includes('     2\tabc') && !view.includes('     3\tabc') && view.includes('view_range [3, 9]'))
 })
 
+test('Anthropic: the limit of a view counts characters of the text in any encoding', async () => {
+  const lines = end => `\u00e4bcd\u{1f600}fghij${end}`.repeat(9)
+  const files = {
+    a: lines('\n'),
+    b: lines('\r\n'),
+    c: Buffer.from(`\ufeff${lines('\n')}`),
+    d: Buffer.from(`\ufeff${lines('\r\n')}`, 'utf16le'),
+    e: Buffer.from('\u00e4bcd\u00e9fghij\n'.repeat(9), 'latin1'),
+  }
+  const workspace = await Workspace.inMemory(files)
+  for (const name of Object.keys(files)) {
+    const view = await textEditor(workspace.session(), { maxCharacters: 50 }).run({ command: 'view', path: `/${name}` })
+    assert.ok(view.includes('     2\t\u00e4bc') && !view.includes('     3\t') && view.includes('view_range [3, 9]'), view)
+    const whole = await textEditor(workspace.session(), { maxCharacters: 18 * 9 }).run({ command: 'view', path: `/${name}` })
+    assert.ok(whole.includes('     9\t\u00e4bc') && !whole.includes('not shown'), whole)
+  }
+})
+
+test('deepagents: a search finds and shows the text in any encoding', async () => {
+  const text = 'one\r\nzw\u00f6lf K\u00f6rbe\r\n'
+  const utf16 = Buffer.from(`\ufeff${text}`, 'utf16le')
+  const files = { a: text, b: `\ufeff${text}`, c: utf16, d: Buffer.from(text, 'latin1') }
+  const backend = new EmendBackend((await Workspace.inMemory(files)).session())
+  const found = (await backend.grep('\u00f6lf K\u00f6')).matches
+  assert.deepEqual(found.map(({ path }) => path).sort(), ['/a', '/b', '/c', '/d'])
+  assert.deepEqual(new Set(found.map(({ line, text }) => `${line} ${text}`)), new Set(['2 zw\u00f6lf K\u00f6rbe']))
+})
+
+test('deepagents: an upload is never converted', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'emendate-'))
+  const backend = new EmendBackend((await Workspace.open(directory)).session())
+  const file = join(directory, 'a.txt')
+  const pairs = [
+    ['a\r\nb\r\n', 'a\nc\n'],
+    ['a\nb\n', 'a\r\nc\r\n'],
+    ['a\nb\r\nc\n', 'a\nc\n'],
+    ['\ufeffa\n', 'b\n'],
+    [Buffer.from('\ufeff\u00e4\n', 'utf16le'), '\u00f6\n'],
+    [Buffer.from('zw\u00f6lf K\u00f6rbe\n', 'latin1'), 'elf K\u00f6rbe\n'],
+  ]
+  for (const [before, after] of pairs) {
+    await writeFile(file, before)
+    const upload = async content => (await backend.uploadFiles([['/a.txt', Buffer.from(content)]]))[0].error
+    assert.equal(await upload(after), 'permission_denied')
+    assert.deepEqual(await readFile(file), Buffer.from(before))
+    await writeFile(file, 'x')
+    assert.equal(await upload(after), null)
+    assert.deepEqual(await readFile(file), Buffer.from(after))
+  }
+})
+
+test('deepagents: a directory has one name', async () => {
+  const backend = new EmendBackend((await Workspace.inMemory({ 'a.txt': 'x\n' })).session())
+  for (const path of ['.', './', '/.', '/', '']) {
+    assert.deepEqual((await backend.ls(path)).files, [{ path: '/a.txt', is_dir: false }], path)
+  }
+})
+
 test('OpenAI: a rule that asks interrupts the run', async () => {
   const input = { file_path: '/a.toml', old_string: '1', new_string: '2' }
   const operation = { type: 'update_file', path: 'a.toml', diff: '@@\n-a = 1\n+a = 2\n' }

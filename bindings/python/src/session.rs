@@ -237,6 +237,12 @@ impl NativeSession {
         read.map(ReadOutcome::from)
     }
 
+    /// Returns the decoded text of a file, which does not count as read; `None` if there is none.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python are converted")]
+    fn text(&self, py: Python<'_>, path: PathBuf) -> PyResult<Option<String>> {
+        self.run(py, |session| session.text(&path))
+    }
+
     /// Replaces texts in a file.
     #[expect(clippy::needless_pass_by_value, reason = "arguments of Python are converted")]
     fn edit(

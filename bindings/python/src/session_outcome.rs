@@ -65,6 +65,14 @@ pub(crate) struct EditPlacement {
     notes: Vec<String>,
 }
 
+#[pymethods]
+impl EditPlacement {
+    fn __repr__(&self) -> String {
+        let EditPlacement { edit, tier, places, .. } = self;
+        format!("EditPlacement(edit={edit}, tier='{tier}', places={places})")
+    }
+}
+
 /// The change of one file.
 #[pyclass(frozen, get_all, module = "emendate")]
 pub(crate) struct FileChangeOutcome {
@@ -205,5 +213,13 @@ impl UndoOutcome {
     pub(crate) fn new(py: Python<'_>, done: emendate::UndoOutcome) -> PyResult<UndoOutcome> {
         let undone = done.undone.iter().map(ToString::to_string).collect();
         Ok(UndoOutcome { undone, change: Py::new(py, ChangeOutcome::new(py, done.change)?)? })
+    }
+}
+
+#[pymethods]
+impl UndoOutcome {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let undone = PyTuple::new(py, &self.undone)?.repr()?;
+        Ok(format!("UndoOutcome(undone={undone}, change={})", self.change.bind(py).repr()?))
     }
 }

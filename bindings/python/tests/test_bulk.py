@@ -1,8 +1,10 @@
 """Bulk functions: each row is as the function on one text, in every layout and with any number of threads."""
 
+import asyncio
 import random
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import emendate
@@ -95,6 +97,19 @@ def test_all_columns() -> None:
     assert (good["edits"], good["added"], good["removed"], good["notes"]) == (1, 1, 1, [])
     assert "-b\n+c\n" in good["diff"] and good["message"] is None
     assert bad["code"] == "edit.unparsable" and bad["message"] and bad["next"] and bad["spans"] is None
+
+
+def test_an_empty_path_is_none() -> None:
+    row = {"before": "a\nb\n", "edit": block("b", "c"), "after": "a\nc\n"}
+    batch = pa.RecordBatch.from_pylist([{**row, "path": path} for path in ("", None)])
+    calls: list[Any] = [
+        lambda: bulk.apply_many(batch, path="path", columns=["ok", "after", "diff"]),
+        lambda: bulk.diff_many(batch, path="path"),
+        lambda: bulk.convert_many(batch, "unified_diff", path="path"),
+    ]
+    for call in calls:
+        empty, missing = pa.record_batch(call()).to_pylist()
+        assert empty["ok"] and empty == missing
 
 
 def test_differences_and_conversions() -> None:
@@ -287,6 +302,98 @@ def test_missing_data_have_no_reward() -> None:
     assert missing.value is None and missing.code == "call.invalid"
     assert rewards.reward("\ud800", "x", "y").value is None and rewards.reward("x", "\ud800", "y").value == 0.0
     assert rewards.compute_score("", block("b", "c"), None, {"before": "b\n"})["score"] == 0.0
+
+
+def test_a_row_with_a_format_that_does_not_exist_has_no_reward() -> None:
+    good = {"before": "b\n", "edit": block("b", "c"), "expected": "c\n", "format": "search_replace"}
+    given = [good, {**good, "format": "nope"}, {**good, "format": None}, {**good, "edit": "?"}]
+    made = pa.record_batch(bulk.reward_many(pa.RecordBatch.from_pylist(given), format_column="format")).to_pylist()
+    assert [row["reward"] for row in made] == [1.0, None, 1.0, 0.0]
+    assert [row["code"] for row in made] == [None, "call.invalid", None, "edit.unparsable"]
+
+
+@pytest.mark.parametrize("double", ["before", "edit", "path"])
+def test_two_columns_of_one_name_are_a_mistake(double: str) -> None:
+    names = ["before", "edit", "path", double]
+    columns = [pa.array([text]) for text in ("a\n", block("a", "b"), "a.txt", "other")]
+    batch = pa.record_batch(columns, names=names)
+    for given in (batch, pa.Table.from_batches([batch])):
+        with pytest.raises(errors.CallError, match=f"two columns `{double}`") as raised:
+            bulk.apply_many(given, path="path")
+        assert raised.value.code == "call.invalid"
+    # One that is not read does not matter.
+    twice = pa.record_batch([*columns[:3], *columns[:1] * 2], names=[*names[:3], "other", "other"])
+    assert pa.record_batch(bulk.apply_many(twice))["after"].to_pylist() == ["b\n"]
+
+
+ODD: list[Any] = [None, 3, b"b\n", ["b\n"], {"text": "b\n"}]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_odd_rows_have_no_reward(odd: Any) -> None:
+    edit = block("b", "c")
+    assert rewards.reward("b\n", odd, "c\n") == rewards.Reward(0.0, "call.invalid", None)
+    for row in ((odd, edit, "c\n"), ("b\n", edit, odd), (odd, odd, odd)):
+        assert rewards.reward(*row) == rewards.Reward(None, "call.invalid", None)
+    # Such a measure does not compare.
+    assert rewards.reward("b\n", edit, odd, measure="applied").value == 1.0
+    assert odd is None or rewards.reward("b\n", edit, "c\n", path=odd).value is None
+    with pytest.raises(errors.CallError, match="not a reward"):
+        rewards.reward(odd, odd, odd, measure="nothing")  # pyright: ignore[reportArgumentType]
+    exact = rewards.for_trl("exact", path="path")
+    columns = {"before": ["b\n", "b\n", odd], "expected": ["c\n", odd, "c\n"], "path": [None] * 3}
+    assert exact(prompts=[""] * 3, completions=[odd, edit, edit], **columns) == [0.0, None, None]
+    for completion in ([odd], [{"role": odd}], [{"role": "assistant", "content": odd}], [[edit]]):
+        assert exact([""], [completion], before=["b\n"], expected=["c\n"], path=["x"]) == [0.0]
+    for name in ("before", "expected", "path"):
+        if not isinstance(odd, list):
+            with pytest.raises(errors.CallError):
+                exact([""], [edit], **{**{"before": ["b\n"], "expected": ["c\n"], "path": ["x"]}, name: odd})
+    with pytest.raises(errors.CallError, match="2 values for 1"):
+        exact([""], [edit], before=["b\n"] * 2, expected=["c\n"], path=["x"])
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_odd_samples_of_trainers(odd: Any) -> None:
+    edit, info = block("b", "c"), {"before": "b\n"}
+    assert rewards.compute_score("", odd, "c\n", info) == {"score": 0.0, "code": "call.invalid", "tier": ""}
+    assert rewards.compute_score("", edit, odd, info)["score"] == 0.0
+    assert rewards.compute_score("", edit, odd, info, measure="applied")["score"] == 1.0
+    assert rewards.compute_score("", edit, "c\n", {"before": odd})["score"] == 0.0
+    for given in (odd, {}, {"text": "b\n"}):
+        with pytest.raises(errors.CallError, match="no `before` in extra_info"):
+            rewards.compute_score("", edit, "c\n", given)
+
+    class Task:
+        def __init__(self, data: Any) -> None:
+            self.data = data
+
+    def scored(task: Any, trace: Any) -> float:
+        return asyncio.run(rewards.for_verifiers("exact")(task, trace))
+
+    good = SimpleNamespace(before="b\n", expected="c\n")
+    assert scored(Task(good), SimpleNamespace(last_reply=edit)) == 1.0
+    assert scored(Task(vars(good)), SimpleNamespace(last_reply=edit)) == 1.0
+    assert scored(Task(SimpleNamespace(before=odd, expected="c\n")), SimpleNamespace(last_reply=edit)) == 0.0
+    assert scored(Task(good), SimpleNamespace(last_reply=odd)) == 0.0
+    for task, trace in [
+        (Task(odd), SimpleNamespace(last_reply=edit)),
+        (odd, SimpleNamespace(last_reply=edit)),
+        (Task(SimpleNamespace(before="b\n")), SimpleNamespace(last_reply=edit)),
+        (Task(good), odd),
+    ]:
+        with pytest.raises(errors.CallError, match="There is no `"):
+            scored(task, trace)
+
+
+def test_options_of_rewards_with_half_of_a_character_are_mistakes() -> None:
+    half = "\ud800"
+    mistakes: list[Any] = [{"measure": half}, {"format": half}, {"match": half}, {"tier_penalty": {half: 0.1}}]
+    for options in mistakes:
+        with pytest.raises(errors.CallError) as raised:
+            rewards.reward("b\n", "x", "c\n", **options)
+        assert raised.value.code == "call.invalid"
+    assert rewards.reward("b\n", "x", "c\n", path="\ud800").value is None
 
 
 def test_parses_as_a_reward() -> None:

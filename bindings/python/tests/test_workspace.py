@@ -6,8 +6,10 @@ import inspect
 import json
 import re
 import threading
+from collections import UserDict
 from collections.abc import Callable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import emendate
@@ -208,6 +210,39 @@ def test_what_a_model_sends_never_raises() -> None:
     assert session.call("nothing", {}).code == "call.unknown_tool"
     assert session.call("edit", " " * (80 << 20)).code == "call.too_large"
     assert session.call("edit", "\0\ud7ff").code == "call.invalid"
+
+
+def test_any_mapping_is_an_input() -> None:
+    session = Workspace(memory={"a.py": "x = 1\n"}).session()
+    assert session.call("read", MappingProxyType({"file_path": "/a.py"})).ok
+    edits = [MappingProxyType({"old_string": "x", "new_string": "y"})]
+    assert session.call("multi_edit", UserDict({"file_path": "/a.py", "edits": edits})).ok
+    assert session.workspace.read_text("a.py") == "y = 1\n"
+    with pytest.raises(TypeError, match="`set` is no value of JSON"):
+        session.call("read", {"file_path": {"/a.py"}})
+
+
+def test_an_input_that_is_nested_too_deeply_is_an_error_of_the_reply() -> None:
+    session = Workspace(memory={}).session()
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+    reply = session.call("read", deep)
+    assert (reply.ok, reply.code, type(reply.error)) == (False, "call.invalid", errors.CallError)
+    assert "nested too deeply" in reply.text and "Next: " in reply.text
+
+
+def test_a_field_named_self_is_a_field() -> None:
+    (read,) = [tool for tool in Workspace(memory={"a.py": "x\n"}).session().tools() if tool.name == "read"]
+    assert "self" in read(**{"file_path": "/a.py", "self": 1})
+
+
+def test_outcomes_say_what_they_are() -> None:
+    session = Workspace(memory={"a.py": "x = 1\n"}).session(unread="allow")
+    done = session.edit("a.py", "x = 1", "x = 2")
+    assert repr(done.files[0].edits[0]) == "EditPlacement(edit=0, tier='exact', places=1)"
+    undone = session.undo()
+    assert repr(undone) == f"UndoOutcome(undone=('{done.operation}',), change={undone.change!r})"
 
 
 def test_a_profile_has_no_other_tools() -> None:

@@ -211,6 +211,16 @@ def test_a_view_ends_where_the_model_was_told() -> None:
     assert "not shown" not in TextEditor(session).call({"command": "view", "path": "/b"})
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_the_limit_of_a_view_counts_characters_of_the_text_in_any_encoding(encoding: str) -> None:
+    for text in ("äbcdéfghîj\n" * 9, "äbcdéfghîj\r\n" * 9):
+        workspace = Workspace(memory={"b": text.encode(encoding)})
+        view = TextEditor(workspace.session(), max_characters=50).call({"command": "view", "path": "/b"})
+        assert "     2\täbc" in view and "     3\täbc" not in view and "view_range [3, 9]" in view
+        whole = TextEditor(workspace.session(), max_characters=18 * 9).call({"command": "view", "path": "/b"})
+        assert "     9\täbc" in whole and "not shown" not in whole
+
+
 def test_function_tools() -> None:
     workspace = Workspace(memory={"a.py": "x = 1\n"})
     edit = {"file_path": "/a.py", "old_string": "x = 1", "new_string": "x = 2"}

@@ -103,6 +103,67 @@ def test_advice_of_the_backend_names_tools_of_the_agent(tmp_path: Any) -> None:
     assert str(tmp_path) not in "".join(texts)
 
 
+def test_a_field_named_self_is_a_field() -> None:
+    edit = next(tool for tool in tools(Workspace(memory={"a.toml": "x = 1\n"}).session()) if tool.name == "edit")
+    said = edit.invoke({"type": "tool_call", "id": "1", "name": "edit", "args": {**EDIT, "self": 1}})
+    assert said.status == "error" and "self" in said.content
+
+
+def test_the_backend_searches_the_text_in_any_encoding(tmp_path: Any) -> None:
+    text = "one\r\nzwölf Körbe\r\nthree\r\n"
+    encodings = ["utf-8", "utf-8-sig", "utf-16", "latin-1"]
+    for name in encodings:
+        (tmp_path / name).write_bytes(text.encode(name))
+    backend = EmendBackend(Workspace(tmp_path).session())
+    found = backend.grep("ölf Kö").matches or []
+    assert sorted(match["path"] for match in found) == sorted(f"/{name}" for name in encodings)
+    assert {(match["line"], match["text"]) for match in found} == {(2, "zwölf Körbe")}
+    first = backend.grep("one").matches or []
+    assert len(first) == 4 and {(match["line"], match["text"]) for match in first} == {(1, "one")}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a\r\nb\r\n", b"a\nc\n"),
+        (b"a\nb\n", b"a\r\nc\r\n"),
+        (b"a\nb\r\nc\n", b"a\nc\n"),
+        (b"a\rb\r", b"a\nc\n"),
+        ("ä\n".encode("utf-16"), "ö\n".encode()),
+        ("zwölf Körbe\n".encode("latin-1"), "elf Körbe\n".encode()),
+        (b"\xef\xbb\xbfa\n", b"b\n"),
+        (b"a\n", b"\xef\xbb\xbfb\n"),
+    ],
+)
+def test_an_upload_is_never_converted(before: bytes, after: bytes, tmp_path: Any) -> None:
+    (tmp_path / "a.txt").write_bytes(before)
+    backend = EmendBackend(Workspace(tmp_path).session())
+    (refused,) = backend.upload_files([("/a.txt", after)])
+    assert "would be converted" in str(refused.error) and "Delete the file" in str(refused.error)
+    assert (tmp_path / "a.txt").read_bytes() == before
+    assert backend.delete("/a.txt").error is None
+    assert backend.upload_files([("/a.txt", after)])[0].error is None and (tmp_path / "a.txt").read_bytes() == after
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_an_upload_of_the_same_form_replaces_a_file(ends: str, tmp_path: Any) -> None:
+    (tmp_path / "a.txt").write_bytes(f"a{ends}b{ends}".encode())
+    backend = EmendBackend(Workspace(tmp_path).session())
+    for text in (f"a{ends}c{ends}", f"ä{ends}", "one line", f"a{ends}"):
+        assert backend.upload_files([("/a.txt", text.encode())])[0].error is None
+        assert (tmp_path / "a.txt").read_bytes() == text.encode()
+
+
+def test_a_directory_has_one_name(tmp_path: Any) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("a.txt", "sub/b.txt"):
+        (tmp_path / name).write_text("x\n")
+    backend = EmendBackend(Workspace(tmp_path).session())
+    for path in (".", "./", "/.", "/", ""):
+        assert sorted(entry["path"] for entry in backend.ls(path).entries or []) == ["/a.txt", "/sub/"]
+    assert [entry["path"] for entry in backend.ls("./sub").entries or []] == ["/sub/b.txt"]
+
+
 def test_the_backend_answers_as_the_one_for_files(tmp_path: Any) -> None:
     (tmp_path / "sub").mkdir()
     files = {"a.py": "one\ntwo\nthree\n", "sub/b.py": "two\n", "sub/c.txt": "two\ntwo\n", "empty": ""}

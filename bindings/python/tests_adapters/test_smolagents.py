@@ -57,6 +57,11 @@ def test_code_may_leave_out_names_of_arguments() -> None:
         edit(*"x" * 99)
 
 
+def test_a_field_named_self_is_a_field() -> None:
+    edit = next(tool for tool in tools(Workspace(memory={"a.toml": "x = 1\n"}).session()) if tool.name == "edit")
+    assert "self" in edit(**EDIT, self=1) and "self" in edit(**EDIT, self=1, sanitize_inputs_outputs=True)
+
+
 @pytest.mark.parametrize("agrees", [True, False])
 def test_a_code_agent_and_a_rule_that_asks(agrees: bool) -> None:
     workspace = Workspace(memory={"a.toml": "x = 1\n"}, config='[policy]\nask = ["Edit(*.toml)"]\n')

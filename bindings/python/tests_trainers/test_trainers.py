@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import skyrl_gym
 import verifiers.v1 as vf
-from emendate import rewards
+from emendate import errors, rewards
 
 EDIT = "<<<<<<< SEARCH\nb\n=======\nc\n>>>>>>> REPLACE\n"
 BEFORE, EXPECTED = "a\nb\n", "a\nc\n"
@@ -69,6 +69,19 @@ def test_verifiers_finds_and_calls_the_method() -> None:
     found = discover_decorated(task, "reward")
     assert [method._vf_weight for method in found] == [2.0]
     assert asyncio.run(invoke_all(found, {"trace": Trace(), "task": task})) == [1.0]
+
+
+@pytest.mark.parametrize("odd", [None, 3, "x", [], {}])
+def test_skyrl_refuses_rows_without_data(odd: Any) -> None:
+    env = rewards.skyrl_env("exact")
+    good: Any = {"reward_spec": {"ground_truth": EXPECTED}, "extra_info": {"before": BEFORE}}
+    for extras in (odd, {**good, "extra_info": odd}, {**good, "reward_spec": odd}):
+        with pytest.raises(errors.CallError, match="There is no `"):
+            env(extras=extras)
+    for extras in ({**good, "extra_info": {"before": odd}}, {**good, "reward_spec": {"ground_truth": odd}}):
+        assert env(extras=extras).step(EDIT)["reward"] == 0.0
+    assert env(extras=good).step(odd)["reward"] == 0.0
+    assert rewards.skyrl_env("applied")(extras={"extra_info": {"before": BEFORE}}).step(EDIT)["reward"] == 1.0
 
 
 @pytest.mark.parametrize(("action", "reward", "code"), [(EDIT, 1.0, None), ("no edit", 0.0, "edit.unparsable")])

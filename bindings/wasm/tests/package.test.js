@@ -85,6 +85,8 @@ test('mistakes of a program are refused', () => {
     () => core.apply('a', 'b', { format: 'nonsense' }),
     () => core.apply('a', 'b', { replaceAll: true }),
     () => core.similarity('a', 'b', { by: 'words' }),
+    () => core.similarity('a', 'b', 'lines'),
+    () => core.diff('a', 'b', { by: 'lines' }),
   ]
   for (const call of refused) assert.throws(call, { code: 'call.invalid' })
   // Half of a surrogate pair would be changed on its way.

@@ -4,7 +4,7 @@ use crate::cells::Cells;
 use crate::columns::{BulkResults, Columns};
 use crate::file_lists::FileLists;
 use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_schema::{ArrowError, FieldRef, Schema, SchemaRef};
 use emendate::{BulkInputs, BulkRow, BulkTask, in_order};
 use emendate_core::{ApplyOptions, Code, Error};
 
@@ -64,17 +64,16 @@ impl BulkJob {
         self.columns.schema()
     }
 
-    /// Checks that the columns of the inputs are there and have texts.
+    /// Checks that the columns of the inputs are there, each once, and have texts.
     ///
     /// Errors: `call.invalid`.
     pub fn check(&self, schema: &Schema) -> Result<(), Error> {
         for (nth, ((argument, is_needed), name)) in self.task.inputs().into_iter().zip(&self.inputs).enumerate() {
             let Some(name) = name else { continue };
-            let Ok(field) = schema.field_with_name(name) else {
-                let error = missing_column(schema, name);
+            let field = column_named(schema, name).map_err(|error| {
                 let next = format!("{} Or name none for `{argument}`, which is not needed here.", error.next_step());
-                return Err(if is_needed { error } else { error.next(next) });
-            };
+                if is_needed { error } else { error.next(next) }
+            })?;
             match self.task {
                 BulkTask::ApplyFiles { .. } if nth == 0 => FileLists::check(name, field.data_type())?,
                 _ => Cells::check(name, field.data_type())?,
@@ -122,9 +121,48 @@ impl BulkJob {
     }
 }
 
+/// Returns the column of a name.
+///
+/// Errors: `call.invalid` if there is none, or more than one: it is not known which is meant.
+pub(crate) fn column_named<'s>(schema: &'s Schema, name: &str) -> Result<&'s FieldRef, Error> {
+    let mut named = schema.fields().iter().filter(|field| field.name() == name);
+    match (named.next(), named.next()) {
+        (None, _) => Err(missing_column(schema, name)),
+        (Some(field), None) => Ok(field),
+        (Some(_), Some(_)) => Err(Error::new(Code::CallInvalid, format!("There are two columns `{name}` or more."))
+            .next("Rename or drop all but one of them.")),
+    }
+}
+
 /// Returns the error for a column that the input does not have.
 pub(crate) fn missing_column(schema: &Schema, name: &str) -> Error {
     let names: Vec<&str> = schema.fields().iter().map(|field| &**field.name()).collect();
     Error::new(Code::CallInvalid, format!("There is no column `{name}`."))
         .next(format!("Name one of the columns: {}.", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BulkJob;
+    use arrow_schema::{DataType, Field, Schema};
+    use emendate::BulkTask;
+    use emendate_core::{ApplyOptions, Code};
+
+    #[test]
+    fn a_name_that_two_columns_have_names_none() {
+        let inputs = ["before", "edit", "path"].map(|name| Some(name.to_owned())).to_vec();
+        let job = BulkJob::new(BulkTask::Apply { format: None }, inputs, None, ApplyOptions::new(), 1).unwrap();
+        let checked = |names: &[&str]| {
+            let fields: Vec<Field> = names.iter().map(|name| Field::new(*name, DataType::Utf8, true)).collect();
+            job.check(&Schema::new(fields))
+        };
+        for (names, double) in
+            [(["before", "edit", "before", "path"], "before"), (["path", "before", "edit", "path"], "path")]
+        {
+            let refused = checked(&names).unwrap_err();
+            assert_eq!(refused.code(), Code::CallInvalid);
+            assert!(refused.message().contains(&format!("two columns `{double}`")), "{refused}");
+        }
+        assert!(checked(&["before", "edit", "path", "other", "other"]).is_ok(), "columns that are not read");
+    }
 }

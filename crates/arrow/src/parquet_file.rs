@@ -4,7 +4,7 @@
 //! memory that it has in the file. They are read as bytes, because a cell that is not UTF-8 must not fail the others.
 
 use crate::cells::Cells;
-use crate::job::{BulkJob, missing_column};
+use crate::job::{BulkJob, column_named, missing_column};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
@@ -354,8 +354,7 @@ fn is_text(kind: &DataType) -> bool {
 
 /// Returns a column that is kept: its values, if it is a dictionary.
 fn kept_field(schema: &Schema, name: &str) -> Result<FieldRef, Error> {
-    let at = schema.index_of(name).map_err(|_| missing_column(schema, name))?;
-    let field = &schema.fields()[at];
+    let field = column_named(schema, name)?;
     Ok(match field.data_type() {
         DataType::Dictionary(_, values) => Arc::new(field.as_ref().clone().with_data_type(values.as_ref().clone())),
         _ => Arc::clone(field),

@@ -52,17 +52,32 @@ def reward(
     tier_penalty: float | Mapping[str, float] = 0.0,
     max_steps: int | None = None,
 ) -> Reward:
-    """Rewards an edit as `emendate.bulk.reward_many` does. Never raises for what a model wrote.
+    """Rewards an edit as `emendate.bulk.reward_many` does. Never raises for what a model wrote, or for a row that has
+    something else in place of a text.
 
     Raises `CallError` with `call.invalid` for a measure, a tier or a format that does not exist.
     """
     rule = reward_rule(measure, tier_penalty)
+    # A measure that does not compare may have anything there.
+    wanted = expected if measure in _COMPARING else ""
+    texts = before, edit, path, wanted
+    has_data = _is_text(before) and _is_text(wanted) and (path is None or _is_text(path))
     try:
-        made = _emendate.reward_row((before, edit, path, expected), rule, format, match, max_steps)
+        if not (has_data and _is_text(edit)):
+            # Mistakes of the program are found first.
+            _emendate.reward_row(("", "", None, ""), rule, format, match, max_steps)
+            return Reward(0.0 if has_data else None, "call.invalid", None)
+        made = _emendate.reward_row(texts, rule, format, match, max_steps)
     except UnicodeEncodeError as error:
         # A lone half of a pair is no text of a file. Only that of an edit is the model's fault.
+        if not any(error.object is text for text in texts):
+            raise _mistake(f"Nothing has the name {error.object!a}.", "Check the options.") from None
         return Reward(0.0 if error.object is edit else None, "content.undecodable", None)
     return Reward(*made)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def for_trl(
@@ -87,10 +102,11 @@ def for_trl(
     def emendate_reward(
         prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
     ) -> list[float | None]:
-        nothing: list[str | None] = [None] * len(completions)
-        texts = _column(columns, before)
-        wanted = _column(columns, expected) if compares else nothing
-        names = _column(columns, path) if path else nothing
+        count = len(_rows("completions", completions))
+        nothing: list[str | None] = [None] * count
+        texts = _column(columns, before, count)
+        wanted = _column(columns, expected, count) if compares else nothing
+        names = _column(columns, path, count) if path else nothing
         return [
             None
             if text is None or (compares and want is None)
@@ -106,19 +122,37 @@ def for_trl(
 _COMPARING = ("exact", "similarity", "line_similarity")
 
 
-def _column(columns: Mapping[str, Any], name: str | None) -> Sequence[str | None]:
-    if name is not None and name in columns:
-        return columns[name]
-    message = f"There is no column `{name}`." if name else "The measure compares with an expected text, and has none."
-    raise error_of("call.invalid", message, "", f"Name one of the columns: {', '.join(columns)}.", "{}")
+def _column(columns: Mapping[str, Any], name: str | None, count: int) -> Sequence[Any]:
+    """A column, which has a value for each of that many completions."""
+    if name is None or name not in columns:
+        what = f"There is no column `{name}`." if name else "The measure compares with an expected text, and has none."
+        raise _mistake(what, f"Name one of the columns: {', '.join(columns)}.")
+    values = _rows(name, columns[name])
+    if len(values) != count:
+        raise _mistake(f"The column `{name}` has {len(values)} values for {count} completions.", "Pass one for each.")
+    return values
+
+
+def _rows(name: str, values: Any) -> Sequence[Any]:
+    """The values of rows. A text is none of many."""
+    kind = type(values).__name__
+    if isinstance(values, (str, bytes, Mapping)) or not (hasattr(values, "__len__") and hasattr(values, "__iter__")):
+        raise _mistake(f"`{name}` is a `{kind}`, and not a list of values.", "Pass a list.")
+    return values
+
+
+def _mistake(message: str, next: str) -> Exception:
+    """The error for a mistake of the program or its data set, which must not become a zero of every row."""
+    return error_of("call.invalid", message, "", next, "{}")
 
 
 def _text(completion: Any) -> str:
-    """The text of a completion, which is a string or a list of messages."""
+    """The text of a completion, which is a string or a list of messages; empty if it has none."""
     if isinstance(completion, str):
         return completion
-    said = [_content(message.get("content")) for message in completion or () if message.get("role") == "assistant"]
-    return said[-1] if said else ""
+    messages = completion if isinstance(completion, (list, tuple)) else ()
+    roles = [message for message in messages if isinstance(message, Mapping) and message.get("role") == "assistant"]
+    return _content(roles[-1].get("content")) if roles else ""
 
 
 def _content(content: Any) -> str:
@@ -144,8 +178,8 @@ def compute_score(
     `reward` may be in `reward_kwargs`; other arguments of verl are ignored.
     """
     known = {name: options[name] for name in ("format", "match", "tier_penalty", "max_steps") if name in options}
-    info = extra_info or {}
-    made = reward(info["before"], solution_str, ground_truth, measure=measure, path=info.get("path"), **known)
+    info = _field_of(extra_info, "before", "extra_info"), _optional(extra_info, "path")
+    made = reward(info[0], solution_str, ground_truth, measure=measure, path=info[1], **known)
     return {"score": made.value or 0.0, "code": made.code or "", "tier": made.tier or ""}
 
 
@@ -163,16 +197,34 @@ def for_verifiers(
     """
 
     async def emendate_reward(self: Any, trace: Any) -> float:
-        data = self.data
-        wanted = getattr(data, expected) if expected else None
-        name = getattr(data, path) if path else None
-        text = getattr(data, before)
-        said = _content(trace.last_reply)
+        data = getattr(self, "data", None)
+        wanted = _field_of(data, expected, "the task's data") if expected else None
+        name = _field_of(data, path, "the task's data") if path else None
+        text = _field_of(data, before, "the task's data")
+        said = _content(_field_of(trace, "last_reply", "the trace"))
         made = await asyncio.to_thread(reward, text, said, wanted, measure=measure, path=name, **options)
         return made.value or 0.0
 
     emendate_reward.__name__ = f"emendate_{measure}"
     return emendate_reward
+
+
+def _field_of(source: Any, name: str, where: str) -> Any:
+    """A field of a mapping or an object, which may be null.
+
+    Raises `CallError` if it has none.
+    """
+    if isinstance(source, Mapping):
+        if name in source:
+            return source[name]
+    elif hasattr(source, name):
+        return getattr(source, name)
+    raise _mistake(f"There is no `{name}` in {where}.", "Add it to the rows of the data set.")
+
+
+def _optional(source: Any, name: str) -> Any:
+    """A field that not every row has."""
+    return source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
 
 
 def skyrl_env(measure: _Measure = "similarity", **options: Any) -> type[Any]:
@@ -185,14 +237,15 @@ def skyrl_env(measure: _Measure = "similarity", **options: Any) -> type[Any]:
 
         def __init__(self, env_config: Any = None, extras: Mapping[str, Any] | None = None) -> None:
             super().__init__()
-            given = extras or {}
-            self._expected = given["reward_spec"]["ground_truth"]
-            self._info = given["extra_info"]
+            info = _field_of(extras, "extra_info", "a row")
+            self._before, self._path = _field_of(info, "before", "extra_info"), _optional(info, "path")
+            self._expected = None
+            if measure in _COMPARING:
+                self._expected = _field_of(_field_of(extras, "reward_spec", "a row"), "ground_truth", "reward_spec")
 
         def step(self, action: str) -> Any:
             """Ends the episode with the reward."""
-            info = self._info
-            made = reward(info["before"], action, self._expected, measure=measure, path=info.get("path"), **options)
+            made = reward(self._before, action, self._expected, measure=measure, path=self._path, **options)
             facts = {"code": made.code, "tier": made.tier}
             return BaseTextEnvStepOutput(observations=[], reward=made.value or 0.0, done=True, metadata=facts)
 

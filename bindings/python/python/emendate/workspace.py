@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from emendate import _emendate
 from emendate._emendate import ChangeOutcome, NativeHandle, NativeSession, NativeWorkspace, ReadOutcome, UndoOutcome
+from emendate.errors import error_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -163,7 +164,7 @@ class Tool:
     call: Callable[[Mapping[str, Any] | str], Reply] = field(repr=False)
     """Calls the tool with its input, as an object or as JSON. Never raises for what a model sent."""
 
-    def __call__(self, **arguments: Any) -> str:
+    def __call__(self, /, **arguments: Any) -> str:
         return self.call(arguments).text
 
 
@@ -304,6 +305,13 @@ class Session:
         """
         return self._native.read(path, start, end, encoding)
 
+    def _text(self, path: Path) -> str | None:
+        """Returns the decoded text of a file, with `\\n` line ends, without recording it as read; `None` if there is none.
+
+        Raises `EmendError`, also for a file that is not a text.
+        """
+        return self._native.text(path)
+
     def edit(
         self, path: Path, old: str, new: str, *, replace_all: bool = False, **options: Unpack[ChangeOptions]
     ) -> ChangeOutcome:
@@ -405,7 +413,10 @@ class Session:
 
         Raises `EmendError` with `call.invalid` for a name that no profile has.
         """
-        given = input if isinstance(input, str) else json.dumps(input)
+        try:
+            given = input if isinstance(input, str) else json.dumps(input, default=_plain)
+        except RecursionError:
+            return _too_deep()
         try:
             made = self._native.call(tool, given, profile)
         except UnicodeEncodeError:
@@ -435,6 +446,19 @@ class Session:
 
     def __repr__(self) -> str:
         return f"Session({self.name!r})"
+
+
+def _plain(value: object) -> dict[Any, Any]:
+    """A mapping that JSON does not know, as a `dict`."""
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[Any, Any]", value))
+    raise TypeError(f"a `{type(value).__name__}` is no value of JSON")
+
+
+def _too_deep() -> Reply:
+    """The reply to an input that is nested too deeply to become JSON."""
+    error = error_of("call.invalid", "The input is nested too deeply.", "", "Send the fields that the tool has.", "{}")
+    return Reply(False, str(error), {}, error)
 
 
 def _escaped(text: str) -> str:

@@ -89,8 +89,8 @@ impl BulkArgs {
 
 /// Processes all rows; returns the exit status. A dry run writes nothing.
 ///
-/// Errors: `call.invalid` for wrong settings, `file.exists` for an output that exists, `conflict.raced` if another run
-/// writes the same output; `file.not_found`, `io.*`.
+/// Errors: `call.invalid` for wrong settings, `path.not_regular` and `file.exists` for an output that cannot be written,
+/// `conflict.raced` if another run writes the same output; `file.not_found`, `io.*`.
 pub(crate) fn run(args: &BulkArgs, global: &GlobalArgs) -> Result<u8> {
     let (task, options) = args.task()?;
     if [&args.input, &args.output].iter().any(|path| path.as_os_str() == "-") {
@@ -99,14 +99,7 @@ pub(crate) fn run(args: &BulkArgs, global: &GlobalArgs) -> Result<u8> {
             "Name a file of rows (/dev/stdin is standard input), and with -o a file for the results.",
         ));
     }
-    let input_id = emendate_os::files::id_followed(&args.input);
-    if input_id.is_some() && input_id == emendate_os::files::id_followed(&args.output) {
-        return Err(usage("The results would replace the rows.", "Name another file with -o."));
-    }
-    if args.output.exists() && !args.overwrite {
-        return Err(Error::new(Code::FileExists, format!("{} exists already.", shown(&args.output)))
-            .next("Name another file, or add --overwrite."));
-    }
+    require_output(args)?;
     let mut input = File::open(&args.input).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::new(Code::FileMissing, format!("There is no file {}.", shown(&args.input)))
             .next("Check the path of the rows."),
@@ -142,6 +135,31 @@ pub(crate) fn run(args: &BulkArgs, global: &GlobalArgs) -> Result<u8> {
     out.get_ref().sync_all().map_err(failed(&partial))?;
     std::fs::rename(&partial, &args.output).map_err(failed(&args.output))?;
     summary.report(global.json, args.has_messages()).map(|()| 0)
+}
+
+/// Checks the output before any work: at the end it is replaced, so it must be a file of its own.
+///
+/// Errors: `call.invalid` for the file of the rows; `path.not_regular`; `file.exists` without `--overwrite`.
+fn require_output(args: &BulkArgs) -> Result<()> {
+    let input_id = emendate_os::files::id_followed(&args.input);
+    if input_id.is_some() && input_id == emendate_os::files::id_followed(&args.output) {
+        return Err(usage("The results would replace the rows.", "Name another file with -o."));
+    }
+    let Ok(meta) = std::fs::symlink_metadata(&args.output) else { return Ok(()) };
+    if !meta.is_file() {
+        let kind = match meta.file_type() {
+            kind if kind.is_dir() => "a directory",
+            kind if kind.is_symlink() => "a symbolic link",
+            _ => "a device, a FIFO or a socket",
+        };
+        let what = format!("{} is {kind}, not a regular file.", shown(&args.output));
+        return Err(Error::new(Code::PathNotRegular, what).next("Name a file for the results with -o."));
+    }
+    if !args.overwrite {
+        return Err(Error::new(Code::FileExists, format!("{} exists already.", shown(&args.output)))
+            .next("Name another file, or add --overwrite."));
+    }
+    Ok(())
 }
 
 /// True for a Parquet file. Such a file is read from its end, so a pipe cannot be one.

@@ -189,7 +189,16 @@ fn parsed(line: &RowLine) -> Result<Map<String, Value>> {
     match serde_json::from_slice(bytes) {
         Ok(Value::Object(given)) => Ok(given),
         Ok(_) => Err(Error::new(Code::CallInvalid, format!("Line {} is not a JSON object.", line.number))),
-        Err(error) => Err(Error::new(Code::CallInvalid, format!("Line {} is not JSON: {error}.", line.number))),
+        Err(_) if bytes.trim_ascii().is_empty() => {
+            Err(Error::new(Code::CallInvalid, format!("Line {} is empty.", line.number)).next("Remove the line."))
+        }
+        Err(error) => {
+            // To the parser, every line is the first one.
+            let (what, at) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
+            let what = what.strip_suffix(&at).unwrap_or(&what);
+            let place = format!("Line {}, column {}", line.number, error.column());
+            Err(Error::new(Code::CallInvalid, format!("{place}: this is not JSON: {what}.")))
+        }
     }
 }
 

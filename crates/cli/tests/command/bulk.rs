@@ -20,6 +20,14 @@ fn partial(workspace: &TestWorkspace) -> Vec<String> {
     names.filter(|name| name.starts_with("out.")).collect()
 }
 
+/// Makes a run end in the middle, by a limit on the size of files in blocks of 512 bytes. It leaves its partial file.
+pub(crate) fn interrupt(workspace: &TestWorkspace, args: &[&str], blocks: usize) {
+    let mut limited = std::process::Command::new("sh");
+    let script = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    limited.args(["-c", &script, env!("CARGO_BIN_EXE_emend")]).args(args).current_dir(workspace.work());
+    assert!(!limited.env("EMEND_STATE", workspace.beside("state")).output().unwrap().status.success());
+}
+
 #[test]
 fn a_bad_row_has_a_code_and_stops_nothing() {
     let workspace = TestWorkspace::new();
@@ -31,6 +39,10 @@ fn a_bad_row_has_a_code_and_stops_nothing() {
     assert!(ran.err.contains("7 rows, of which 5 failed"), "{ran:?}");
     assert!(ran.err.contains("call.invalid: 4 rows, the first in line 3: `before` is null in this row."), "{ran:?}");
     assert!(ran.err.contains("match.not_found: 1 row, in line 2: "), "{ran:?}");
+    workspace.run(&["bulk", "in", "-o", "reasons", "--columns", "message,next"]).exits(0);
+    let reasons = results(&workspace, "reasons").into_iter().skip(4).take(2).collect::<Vec<_>>();
+    assert_eq!(reasons[0]["message"], "Line 5, column 2: this is not JSON: expected ident.");
+    assert_eq!(reasons[1], json!({ "message": "Line 6 is empty.", "next": "Remove the line." }));
     assert!(ran.err.contains("`--columns ok,code,message,next`"), "{ran:?}");
     let with_messages = workspace.run(&["bulk", "in", "-o", "more", "--columns", "ok,message"]).exits(0);
     assert!(!with_messages.err.contains("--columns"), "{with_messages:?}");
@@ -67,17 +79,14 @@ fn the_summary_is_one_json_object_on_request() {
 fn a_second_run_of_the_same_output_is_refused() {
     let workspace = TestWorkspace::new();
     workspace.put("in", lines(&[json!({ "before": "two\n", "edit": EDIT })]));
-    // A run that cannot finish leaves its partial file.
-    fs::create_dir(workspace.work().join("out")).unwrap();
-    let args = ["bulk", "in", "-o", "out", "--overwrite"];
-    assert_ne!(workspace.run(&args).code, 0);
+    let args = ["bulk", "in", "-o", "out"];
+    interrupt(&workspace, &args, 0);
     let [part] = &partial(&workspace)[..] else { panic!("{:?}", partial(&workspace)) };
     let other = fs::File::open(workspace.work().join(part)).unwrap();
     other.lock().unwrap();
     let ran = workspace.run(&args);
     assert!(ran.code != 0 && ran.err.contains("[conflict.raced]"), "{ran:?}");
     drop(other);
-    fs::remove_dir(workspace.work().join("out")).unwrap();
     workspace.run(&args).exits(0);
 }
 
@@ -85,7 +94,8 @@ fn a_second_run_of_the_same_output_is_refused() {
 fn rows_without_data_have_no_reward() {
     let workspace = TestWorkspace::new();
     let row = json!({ "before": "one\n", "edit": EDIT });
-    workspace.put("in", [lines(&[row]), "not JSON\n".into()].concat());
+    let no_format = json!({ "before": "two\n", "edit": EDIT, "expected": "2\n", "format": "nope" });
+    workspace.put("in", [lines(&[row, no_format]), "not JSON\n".into()].concat());
     workspace.run(&["bulk", "in", "-o", "out", "--do", "reward"]).exits(0);
     for row in results(&workspace, "out") {
         assert_eq!((&row["reward"], &row["code"]), (&json!(null), &json!("call.invalid")));
@@ -133,12 +143,8 @@ fn an_interrupted_run_continues_behind_the_last_complete_row() {
     workspace.run(&args).exits(0);
     let whole = workspace.get("out");
     fs::remove_file(workspace.work().join("out")).unwrap();
-    // A limit on the size of files ends the first run in the middle of a row.
-    let size = whole.len() / 2;
-    let mut limited = std::process::Command::new("sh");
-    let script = format!("ulimit -f {}; exec \"$0\" \"$@\"", size / 512);
-    limited.args(["-c", &script, env!("CARGO_BIN_EXE_emend")]).args(args).current_dir(workspace.work());
-    assert!(!limited.env("EMEND_STATE", workspace.beside("state")).output().unwrap().status.success());
+    // The first run ends in the middle of a row.
+    interrupt(&workspace, &args, whole.len() / 2 / 512);
     let [part] = &partial(&workspace)[..] else { panic!("{:?}", partial(&workspace)) };
     let done = workspace.get(part);
     assert!(!done.is_empty() && done.len() < whole.len(), "{}", done.len());
@@ -176,22 +182,49 @@ fn mistakes_are_refused_before_any_work() {
 #[test]
 fn rows_of_another_input_of_the_same_size_and_time_are_not_continued() {
     let workspace = TestWorkspace::new();
-    let rows = |old: &str| lines(&[json!({ "before": format!("{old}\ntwo\n"), "edit": EDIT })]);
+    let rows = |old: &str| lines(&vec![json!({ "before": format!("{old}\ntwo\n"), "edit": EDIT }); 20]);
     let put = |text: String| {
         workspace.put("in", text);
         let file = fs::File::options().write(true).open(workspace.work().join("in")).unwrap();
         file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
     };
-    let args = ["bulk", "in", "-o", "out", "--overwrite"];
+    let args = ["bulk", "in", "-o", "out"];
     put(rows("one"));
-    // A run that cannot finish leaves its partial file.
-    fs::create_dir(workspace.work().join("out")).unwrap();
-    assert_ne!(workspace.run(&args).code, 0);
-    fs::remove_dir(workspace.work().join("out")).unwrap();
+    interrupt(&workspace, &args, 1);
+    assert!(workspace.get(&partial(&workspace)[0]).contains('\n'));
     put(rows("ONE"));
     let ran = workspace.run(&args).exits(0);
     assert!(!ran.err.contains("continued"), "{ran:?}");
     assert_eq!(results(&workspace, "out")[0]["after"], "ONE\n2\n");
+}
+
+#[test]
+fn only_a_regular_file_is_an_output() {
+    let workspace = TestWorkspace::new();
+    workspace.put("in", lines(&[json!({ "before": "two\n", "edit": EDIT })]));
+    workspace.put("target", "kept\n");
+    let work = workspace.work();
+    fs::create_dir(work.join("directory")).unwrap();
+    let mut outputs = vec!["directory", "/dev/null"];
+    #[cfg(unix)]
+    {
+        for (link, target) in [("link", "target"), ("dangling", "nothing")] {
+            std::os::unix::fs::symlink(target, work.join(link)).unwrap();
+            outputs.push(link);
+        }
+        assert!(std::process::Command::new("mkfifo").arg(work.join("fifo")).status().unwrap().success());
+        outputs.push("fifo");
+    }
+    let before = fs::read_dir(&work).unwrap().count();
+    for output in outputs {
+        for option in ["--overwrite", "--dry-run", "--columns=ok"] {
+            let ran = workspace.run(&["bulk", "in", "-o", output, option]);
+            assert!(ran.code != 0 && ran.err.contains("[path.not_regular]"), "{output}: {ran:?}");
+        }
+    }
+    assert_eq!(fs::read_dir(&work).unwrap().count(), before, "no partial file");
+    assert_eq!(workspace.get("target"), "kept\n");
+    assert!(fs::symlink_metadata(work.join("link")).is_ok_and(|meta| meta.is_symlink()));
 }
 
 #[test]

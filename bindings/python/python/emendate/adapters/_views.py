@@ -19,9 +19,8 @@ def view_window(session: Session, input: Mapping[str, Any], max_characters: int)
     if input.get("command") != "view" or not isinstance(path, str) or not _is_range(given):
         return None
     try:
-        content = session.workspace.read_bytes(path)
-        text = None if content is None else content.decode()
-    except (EmendError, UnicodeError):
+        text = session._text(path)  # pyright: ignore[reportPrivateUsage]
+    except EmendError:
         return None
     lines = (text or "").split("\n")
     if not lines[-1]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import posixpath
+import re
 from typing import Any
 
 from deepagents.backends.protocol import (
@@ -41,6 +43,23 @@ def _check(text: str) -> None:
         raise half_of_a_character() from None
 
 
+_MARK = b"\xef\xbb\xbf"
+
+
+def _converted(before: bytes, after: bytes) -> str | None:
+    """What of a file a write of other bytes would keep, so that the file would not have these bytes; `None` if nothing."""
+    if before == after:
+        return None
+    try:
+        before.decode()
+    except UnicodeDecodeError:
+        return "another encoding"
+    if before.startswith(_MARK) != after.startswith(_MARK):
+        return "a byte order mark" if before.startswith(_MARK) else "no byte order mark"
+    ends = [set(re.findall(rb"\r\n|\n|\r", content)) for content in (before, after)]
+    return "other line ends" if all(ends) and len(ends[0] | ends[1]) > 1 else None
+
+
 class EmendBackend(BackendProtocol):
     """The files of a session as a backend: edits tolerate what is safe, and errors say which call works.
 
@@ -65,7 +84,7 @@ class EmendBackend(BackendProtocol):
         reply = self._session.call("ls", input, profile=_PROFILE)
         if reply.error is not None:
             raise reply.error
-        base = "/" + path.strip("/")
+        base = posixpath.normpath("/" + path.strip("/"))
         return [f"{base.rstrip('/')}/{entry}" for entry in reply.data["entries"]], bool(reply.data.get("truncated"))
 
     def ls(self, path: str) -> LsResult:
@@ -101,18 +120,17 @@ class EmendBackend(BackendProtocol):
         reply = self._session.call("grep", input, profile=_PROFILE)
         if reply.error is not None:
             return GrepResult(error=self._shown(reply.error))
-        matches = [match for file in reply.data.get("files", []) for match in self._matches(file)]
+        try:
+            matches = [match for file in reply.data.get("files", []) for match in self._matches(file)]
+        except EmendError as error:
+            return GrepResult(error=self._shown(error))
         return GrepResult(matches=matches[:max_count], truncated=bool(reply.data.get("truncated")))
 
     def _matches(self, file: dict[str, Any]) -> list[GrepMatch]:
-        content = self._session.workspace.read_bytes(file["filePath"]) or b""
-        lines = content.decode(errors="replace").split("\n")
+        # Hits are lines of the decoded text.
+        lines = (self._session._text(file["filePath"]) or "").split("\n")  # pyright: ignore[reportPrivateUsage]
         name = shown(file["filePath"], self._root, "")
-        return [
-            GrepMatch(path=name, line=line, text=lines[line - 1].removesuffix("\r"))
-            for line in file["hits"]
-            if line <= len(lines)
-        ]
+        return [GrepMatch(path=name, line=line, text=lines[line - 1]) for line in file["hits"] if line <= len(lines)]
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """Reads lines; they count as read."""
@@ -183,7 +201,10 @@ class EmendBackend(BackendProtocol):
             return False
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """Writes files of the program; texts in UTF-8 only."""
+        """Writes files of the program; texts in UTF-8 only.
+
+        A file in whose encoding or line ends its new content would be converted is not replaced.
+        """
         return [FileUploadResponse(path=path, error=self._upload(path, content)) for path, content in files]
 
     def _upload(self, path: str, content: bytes) -> str | None:
@@ -192,6 +213,9 @@ class EmendBackend(BackendProtocol):
             text = content.decode()
             if self._is_file(full):
                 self._session.read(full)
+                before = self._session.workspace.read_bytes(full)
+                if before is not None and (why := _converted(before, content)):
+                    return f"{path} has {why}, and the upload would be converted. Delete the file first to replace it."
             self._session.write(full, text)
         except UnicodeDecodeError:
             return "The file is not UTF-8."

@@ -33,10 +33,10 @@ class EmendTool(BaseTool):
         )
         self._session, self._profile, self._approve = session, profile, approve
 
-    def _run(self, **input: Any) -> tuple[str, dict[str, Any]]:
+    def _run(self, /, **input: Any) -> tuple[str, dict[str, Any]]:
         return _result(asked_and_answered(self._session, self.name, input, self._profile, self._approve))
 
-    async def _arun(self, **input: Any) -> tuple[str, dict[str, Any]]:
+    async def _arun(self, /, **input: Any) -> tuple[str, dict[str, Any]]:
         if self._approve is not None:
             # `interrupt` of LangGraph must run in the task itself, which it stops.
             return self._run(**input)

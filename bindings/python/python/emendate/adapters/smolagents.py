@@ -30,7 +30,15 @@ class EmendTool(smolagents.Tool):
         self._session, self._profile, self._approve = session, profile, approve
         super().__init__()
 
-    def forward(self, *values: Any, **input: Any) -> str:
+    def __call__(self, /, *values: Any, **input: Any) -> Any:
+        """Calls the tool as agents do."""
+        if "self" in input:
+            # The library passes names on as they are, and this one would be its own.
+            input.pop("sanitize_inputs_outputs", None)
+            return self.forward(*values, **input)
+        return super().__call__(*values, **input)
+
+    def forward(self, /, *values: Any, **input: Any) -> str:
         """Calls the tool. Values without names are those of the first inputs, as a prompt for code shows them."""
         if len(values) > len(self.inputs):
             raise TypeError(f"{self.name} takes {len(self.inputs)} arguments, and not {len(values)}")

@@ -232,7 +232,7 @@ impl BulkRow {
         let (before, applied) = apply(inputs, format, options)?;
         let mut row = BulkRow::of_text(before, applied);
         if let (true, Some(after)) = (wants_diff, &row.after) {
-            let path = optional_text(inputs.path)?.unwrap_or(TEXT_PATH);
+            let path = path_of(inputs)?.unwrap_or(TEXT_PATH);
             row.diff = Some(emendate_core::diff(before, &after.joined())?.unified(path));
         }
         Ok(row)
@@ -285,7 +285,7 @@ impl BulkRow {
 
     fn compare_texts(inputs: &BulkInputs<'_>, to: Option<&str>, options: &ApplyOptions) -> Result<BulkRow> {
         let (before, after) = (required_text(inputs.before, "before")?, required_text(inputs.change, "after")?);
-        let path = optional_text(inputs.path)?.unwrap_or(TEXT_PATH);
+        let path = path_of(inputs)?.unwrap_or(TEXT_PATH);
         let (largest, limits) = (before.len().max(after.len()), options.limits);
         if largest > limits.input_bytes {
             let what = format!("A text has {largest} bytes, more than the {} that a row may have.", limits.input_bytes);
@@ -318,7 +318,7 @@ impl BulkRow {
         options: &ApplyOptions,
     ) -> Result<BulkRow> {
         let (before, edit) = (required_text(inputs.before, "before")?, required_text(inputs.change, "edit")?);
-        let path = optional_text(inputs.path)?.unwrap_or(TEXT_PATH);
+        let path = path_of(inputs)?.unwrap_or(TEXT_PATH);
         let mut options = options.clone().path(path);
         options.format = optional_text(inputs.format)?.or(format).map(str::to_owned);
         let files = BTreeMap::from([(path.to_owned(), before.to_owned())]);
@@ -344,11 +344,13 @@ impl BulkRow {
 
 /// Returns the expected text, which is empty if the measure does not compare with one, and the path.
 ///
-/// Errors: those of cells that belong to the data and not to the edit: also that of the text before.
+/// Errors: those of cells that belong to the data and not to the edit: also those of the text before, and of a format
+/// that does not exist.
 fn reward_data<'a>(inputs: &BulkInputs<'a>, rule: &RewardRule) -> Result<(&'a str, Option<&'a str>)> {
     required_text(inputs.before, "before")?;
+    optional_text(inputs.format)?.map(requested_text_format).transpose()?;
     let expected = if rule.measure.compares() { required_text(inputs.expected, "expected")? } else { "" };
-    Ok((expected, optional_text(inputs.path)?))
+    Ok((expected, path_of(inputs)?))
 }
 
 /// True if the text changed. A single span always changes it; several may cancel each other out.
@@ -368,9 +370,14 @@ fn apply<'a>(
 /// Returns the options with the path and the format of a row.
 fn for_row(inputs: &BulkInputs<'_>, format: Option<&str>, options: &ApplyOptions) -> Result<ApplyOptions> {
     let mut options = options.clone();
-    options.path = optional_text(inputs.path)?.map(str::to_owned);
+    options.path = path_of(inputs)?.map(str::to_owned);
     options.format = optional_text(inputs.format)?.or(format).map(str::to_owned);
     Ok(options)
+}
+
+/// Returns the path of a row; an empty cell has none, like a null one.
+fn path_of<'a>(inputs: &BulkInputs<'a>) -> Result<Option<&'a str>> {
+    Ok(optional_text(inputs.path)?.filter(|path| !path.is_empty()))
 }
 
 /// Creates the error for a comparison beyond the limit of its steps.

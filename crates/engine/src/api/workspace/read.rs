@@ -1,6 +1,7 @@
 //! Reading through a session.
 
 use crate::api::workspace::session::Session;
+use crate::context::policy::Access;
 use crate::tools::read::lines::{LinesQuery, ReadOutcome, read_lines};
 use emendate_core::Result;
 use std::ops::{Bound, RangeBounds};
@@ -10,6 +11,16 @@ impl Session {
     /// Reads a file, or some of its lines.
     pub fn read(&self, path: impl AsRef<Path>) -> ReadCall<'_> {
         ReadCall { session: self, path: path.as_ref().to_owned(), lines: None, encoding: None }
+    }
+
+    /// Returns the decoded text of a file, with `\n` line ends, without recording it as read; `None` if there is none.
+    ///
+    /// Errors: `path.*`, `access.denied`, `content.binary`, `content.undecodable`, `file.too_large`, `io.*`.
+    pub fn text(&self, path: impl AsRef<Path>) -> Result<Option<String>> {
+        self.run("read", |call| {
+            let safe_path = call.resolve_path(self.absolute(path.as_ref()), Access::Read)?;
+            Ok(call.snapshot(&safe_path, None, "")?.map(|file| file.snapshot.text().to_owned()))
+        })
     }
 }
 
