@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 use emendate_core::ContentId;
 use emendate_history::{
-    ByteReplacement, ChangeContent, Database, HistoryGap, HistoryLimits, KnownContent, LineSet, LogEntry, LogReceipt,
-    OperationFilter, OperationLog, Record, Role, SessionUpdate, Sessions,
+    ByteReplacement, ChangeContent, Database, HistoryGap, HistoryLimits, KnownContent, LogEntry, LogReceipt,
+    OperationFilter, OperationLog, Role, SessionUpdate, Sessions,
 };
 use suite::log::{file_state, operation, touched};
 use suite::{PATH, noise, record};
@@ -36,17 +36,13 @@ fn waits(dir: &Path) -> bool {
     head[16..24] != 40_u64.to_le_bytes()
 }
 
-/// Logs that the session replaced a whole file, of which it knows some lines then.
+/// Logs that the session replaced a whole file, which it knows then.
 fn replace(store: &Database, session: &str, before: &[u8], after: &[u8]) -> LogReceipt {
-    replace_as(store, session, before, &record(after, &[(2, 3)]), after)
-}
-
-/// Logs that the session replaced a whole file, of which it has this record then.
-fn replace_as(store: &Database, session: &str, before: &[u8], record: &Record, after: &[u8]) -> LogReceipt {
     let operation = operation(session, vec![touched(PATH, file_state(before, 0o644), file_state(after, 0o644))]);
     let swaps = [ByteReplacement { at: 0, old: before, new: after }];
     let change = ChangeContent { base: Some(ContentId::of(before)), replacements: &swaps, ..ChangeContent::default() };
-    store.log(&operation, &[change], &[SessionUpdate { path: PATH, record }]).unwrap()
+    let record = record(after, &[(2, 3)]);
+    store.log(&operation, &[change], &[SessionUpdate { path: PATH, record: &record }]).unwrap()
 }
 
 fn all(store: &Database) -> Vec<LogEntry> {
@@ -133,25 +129,6 @@ fn cache_agrees_with_the_database() {
     one.record("s", PATH, &record(&noise(300, 8), &[(20, 30)]), &emendate_history::VersionBody::None).unwrap();
     replace(&one, "s", &noise(300, 7), &noise(300, 8));
     assert_eq!(one.latest("s", PATH).unwrap().unwrap().lines.ranges(), [(2, 3), (20, 30)]);
-}
-
-/// The edit after the next one must not wait for the database either.
-#[test]
-fn record_of_a_whole_file_is_known_without_the_database() {
-    let temp = tempdir().unwrap();
-    let (one, other) = (open(temp.path()), open(temp.path()));
-    some(&one, 1);
-    let after = noise(300, 9);
-    let whole = Record { lines: LineSet::all(), ..record(&after, &[]) };
-    let entered = replace_as(&one, "s", &noise(300, 1), &whole, &after);
-    assert!(waits(temp.path()));
-    assert_eq!(one.latest("s", PATH).unwrap(), Some(whole.clone()));
-    assert!(waits(temp.path()));
-    assert_eq!(other.latest("s", PATH).unwrap(), Some(whole));
-    assert!(!waits(temp.path()));
-    // The file that it was to write is not there, so the session does not know it.
-    one.abort(entered.id, true).unwrap();
-    assert_eq!(one.latest("s", PATH).unwrap().map(|it| it.content), Some(ContentId::of(&noise(300, 1))));
 }
 
 /// The process died when everything was in the database but the append log was not cleared yet.

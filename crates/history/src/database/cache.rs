@@ -67,7 +67,12 @@ impl HistoryCache {
 
     pub(super) fn update(&mut self, cache_update: CacheUpdate) {
         for (session, path, record) in cache_update.records {
-            self.keep_latest(&session, &path, &record);
+            self.count += 1;
+            if self.count > CACHED_RECORDS_MAX {
+                self.latest.clear();
+                self.count = 1;
+            }
+            self.latest.entry(session).or_default().insert(path, record);
         }
         for (path, content) in cache_update.newest {
             self.set_newest(path, content);
@@ -76,16 +81,6 @@ impl HistoryCache {
             self.stored.clear();
         }
         self.stored.extend(cache_update.stored);
-    }
-
-    /// Remembers the latest record of the session and path.
-    pub(super) fn keep_latest(&mut self, session: &str, path: &[u8], record: &Record) {
-        self.count += 1;
-        if self.count > CACHED_RECORDS_MAX {
-            self.latest.clear();
-            self.count = 1;
-        }
-        self.latest.entry(session.to_owned()).or_default().insert(path.to_owned(), record.clone());
     }
 
     /// Remembers what was seen or written last at the path.

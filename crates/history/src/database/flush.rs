@@ -252,12 +252,8 @@ impl Database {
             return None;
         }
         state.cache.advance(head.generation, log_guard.head().generation);
-        for SessionUpdate { path, record } in known {
-            state.cache.forget(&operation.session, path);
-            // What the session knew of the same content before adds nothing to all lines.
-            if record.lines.is_all() {
-                state.cache.keep_latest(&operation.session, path, record);
-            }
+        for known in known {
+            state.cache.forget(&operation.session, known.path);
         }
         for file in &operation.files {
             let content = file.after.map_or(operation::NOTHING, |state| state.content);
